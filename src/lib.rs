@@ -1,11 +1,17 @@
 //! A deterministic discrete-event traffic simulator.
 #![forbid(unsafe_code)]
 
+pub mod admission;
+pub mod client;
 pub mod dist;
+pub mod downstream;
 pub mod gauge;
+pub mod limiter;
 pub mod math;
 pub mod problem;
+pub mod queue;
 pub mod request;
 pub mod rng;
 pub mod time;
+pub mod traffic;
 pub mod units;

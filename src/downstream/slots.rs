@@ -1,0 +1,123 @@
+//! A downstream with slots: up to `concurrency` at once, each for its own service time.
+//!
+//! A slowdown multiplies the service time of work that starts while it lasts; with `stretch_running` it also
+//! multiplies what remains of the work that runs when it begins or ends. An outage fails what runs when it begins,
+//! and at once what starts while it lasts. The edge: slots that are taken away while in use stay in use until
+//! their work ends.
+
+use super::service::Service;
+use super::{Downstream, Effect, Use, Work};
+use crate::gauge::{Gauge, Reading};
+use crate::request::{Ask, Knob};
+use crate::rng::Purpose;
+use crate::time::{Nanos, SimTime};
+
+/// A downstream with a number of slots.
+#[derive(Clone, Debug)]
+pub struct Slots {
+    service: Service,
+    slots: Option<u64>,
+    error_rate: f64,
+    stretch_running: bool,
+    slowdown: f64,
+    outage: bool,
+    busy: Gauge,
+    capacity: Gauge,
+    /// Whether the slots were unlimited at any time since the last reading.
+    was_unlimited: bool,
+}
+
+impl Slots {
+    /// A downstream at its usual pace; `None` slots are unlimited.
+    pub fn new(slots: Option<u64>, service: Service) -> Slots {
+        Slots {
+            service,
+            slots,
+            error_rate: 0.0,
+            stretch_running: false,
+            slowdown: 1.0,
+            outage: false,
+            busy: Gauge::new(0),
+            capacity: Gauge::new(slots.unwrap_or(0)),
+            was_unlimited: slots.is_none(),
+        }
+    }
+
+    /// The same with a share of attempts that fail at the end of their service.
+    pub fn error_rate(mut self, share: f64) -> Slots {
+        self.error_rate = share;
+        self
+    }
+
+    /// The same, whose slowdowns also apply to what runs.
+    pub fn stretch_running(mut self, applies: bool) -> Slots {
+        self.stretch_running = applies;
+        self
+    }
+}
+
+impl Downstream for Slots {
+    #[inline]
+    fn has_room(&self, _ask: &Ask) -> bool {
+        self.slots.is_none_or(|slots| self.busy.value() < slots)
+    }
+
+    #[inline]
+    fn start(&mut self, now: SimTime, ask: &Ask, attempt: u32) -> Work {
+        self.busy.up(now, 1);
+        if self.outage {
+            return Work { takes: Nanos::ZERO, fails: true };
+        }
+        let mut takes = self.service.time(ask, attempt);
+        if self.slowdown != 1.0 {
+            takes = Nanos::from_f64(takes.0 as f64 * self.slowdown);
+        }
+        let fails = self.error_rate > 0.0 && ask.dice.share(Purpose::Error, attempt) < self.error_rate;
+        Work { takes, fails }
+    }
+
+    #[inline]
+    fn leave(&mut self, now: SimTime) {
+        self.busy.down(now, 1);
+    }
+
+    fn slots(&self) -> Option<u64> {
+        self.slots
+    }
+
+    fn change(&mut self, now: SimTime, knob: Knob) -> Effect {
+        match knob {
+            Knob::Slowdown(factor) => {
+                let stretch = factor / self.slowdown;
+                self.slowdown = factor;
+                if self.stretch_running && stretch != 1.0 { Effect::Stretch(stretch) } else { Effect::None }
+            }
+            Knob::Concurrency(slots) => {
+                self.slots = slots;
+                self.was_unlimited |= slots.is_none();
+                self.capacity.set(now, slots.unwrap_or(0));
+                Effect::None
+            }
+            Knob::ErrorRate(share) => {
+                self.error_rate = share;
+                Effect::None
+            }
+            Knob::Outage(outage) => {
+                let begins = outage && !self.outage;
+                self.outage = outage;
+                if begins { Effect::Crash } else { Effect::None }
+            }
+            _ => Effect::None,
+        }
+    }
+
+    fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) -> Use {
+        let (busy, capacity) = (self.busy.read(now), self.capacity.read(now));
+        visit("busy", busy);
+        if self.slots.is_some() {
+            visit("slots", capacity);
+        }
+        let was_unlimited = std::mem::replace(&mut self.was_unlimited, self.slots.is_none());
+        Use { busy: busy.area, capacity: (!was_unlimited).then_some(capacity.area) }
+    }
+}
