@@ -1,0 +1,151 @@
+//! A gate at work: it asks its limiters how fast, and its admission stages and downstream for room.
+
+use super::calendar::Lane;
+use super::parked::{Line, Parked, line};
+use super::setup::{Gate, Take};
+use crate::admission::Answer;
+use crate::downstream::Downstream;
+use crate::limiter::Verdict;
+use crate::request::{Ask, End, Reason};
+use crate::time::{Nanos, SimTime};
+
+/// A gate with what the engine keeps beside it.
+pub(super) struct LiveGate {
+    pub(super) gate: Gate,
+    /// As in the layout: limiters, admission stages, the queue, the downstream.
+    pub(super) names: Vec<String>,
+    /// Timers of the queue's longest wait.
+    pub(super) expiries: Lane,
+    pub(super) parked: Parked,
+}
+
+/// What the admission stages and the downstream say of one more.
+pub(super) enum Room {
+    /// It may start.
+    Some,
+    /// Stage number `stage` has no room for it; if `for_all`, it has none for any other either.
+    None { stage: usize, for_all: bool },
+    /// Stage number `stage` sheds it.
+    Shed { stage: usize, reason: Reason },
+}
+
+/// A limiter's refusal.
+#[derive(Clone, Copy)]
+pub(super) struct Refusal {
+    pub(super) stage: usize,
+    /// The first instant that would pass; `None` if no wait helps.
+    pub(super) at: Option<SimTime>,
+}
+
+impl Refusal {
+    /// The longest wait is named, never wins, ties go to the first listed.
+    fn is_longer(self, than: Option<Refusal>) -> bool {
+        match (than.map(|refusal| refusal.at), self.at) {
+            (None, _) | (Some(Some(_)), None) => true,
+            (Some(None), _) => false,
+            (Some(Some(before)), Some(at)) => before < at,
+        }
+    }
+}
+
+impl LiveGate {
+    /// Asks the limiters and charges them if they all pass.
+    #[inline(always)]
+    pub(super) fn limit(&mut self, now: SimTime, ask: &Ask) -> Option<Refusal> {
+        if self.gate.take == Take::Sequential {
+            return self.limit_one_by_one(now, ask);
+        }
+        let mut longest: Option<Refusal> = None;
+        for (stage, limiter) in self.gate.limiters.iter().enumerate() {
+            let at = match limiter.check(now, ask) {
+                Verdict::Pass => continue,
+                Verdict::At(at) => Some(at),
+                Verdict::Never => None,
+            };
+            let refusal = Refusal { stage, at };
+            if refusal.is_longer(longest) {
+                longest = Some(refusal);
+            }
+        }
+        if longest.is_none() {
+            self.gate.limiters.iter_mut().for_each(|limiter| limiter.take(now, ask));
+        }
+        longest
+    }
+
+    /// Charges one limiter after the other until one refuses; what was charged stays charged.
+    fn limit_one_by_one(&mut self, now: SimTime, ask: &Ask) -> Option<Refusal> {
+        let limiters = &mut self.gate.limiters;
+        for stage in 0..limiters.len() {
+            let at = match limiters[stage].check(now, ask) {
+                Verdict::Pass => {
+                    limiters[stage].take(now, ask);
+                    continue;
+                }
+                Verdict::At(at) => Some(at),
+                Verdict::Never => None,
+            };
+            let spent = End::Completed(Nanos::ZERO);
+            limiters[..stage].iter_mut().for_each(|limiter| limiter.settle(now, ask, spent));
+            return Some(Refusal { stage, at });
+        }
+        None
+    }
+
+    /// The line in which a refused attempt may wait: if every limiter that refuses it lets it, and a wait helps.
+    pub(super) fn parking_line(&self, now: SimTime, refusal: Refusal, ask: &Ask) -> Option<Line> {
+        refusal.at?;
+        let gate = &self.gate;
+        let refuses = |stage: &usize| gate.limiters[*stage].check(now, ask) != Verdict::Pass;
+        let all_park =
+            (0..gate.limiters.len()).filter(refuses).all(|stage| line(&gate.parking, stage, ask).is_some());
+        if all_park { line(&gate.parking, refusal.stage, ask) } else { None }
+    }
+
+    /// Asks the admission stages and the downstream.
+    #[inline(always)]
+    pub(super) fn room(&self, downstreams: &[Box<dyn Downstream>], now: SimTime, ask: &Ask) -> Room {
+        let gate = &self.gate;
+        let mut lacking = None;
+        for (number, stage) in gate.admissions.iter().enumerate() {
+            let number = gate.limiters.len() + number;
+            match stage.admit(now, ask) {
+                Answer::Pass => {}
+                Answer::Shed(reason) => return Room::Shed { stage: number, reason },
+                Answer::Wait => {
+                    let (first, for_all) = lacking.unwrap_or((number, false));
+                    lacking = Some((first, for_all || !stage.per_key()));
+                }
+            }
+        }
+        if let Some((stage, for_all)) = lacking {
+            return Room::None { stage, for_all };
+        }
+        if downstreams[gate.downstream].has_room(ask) {
+            return Room::Some;
+        }
+        Room::None { stage: self.downstream_number(), for_all: true }
+    }
+
+    /// Whether someone waits whom nobody may overtake.
+    #[inline(always)]
+    pub(super) fn line_blocks(&self) -> bool {
+        self.gate.queue.as_ref().is_some_and(|queue| queue.head_of_line_blocks() && !queue.is_empty())
+    }
+
+    /// The queue's number among the stages.
+    pub(super) fn queue_number(&self) -> usize {
+        self.gate.limiters.len() + self.gate.admissions.len()
+    }
+
+    /// The downstream's number among the stages.
+    fn downstream_number(&self) -> usize {
+        self.queue_number() + usize::from(self.gate.queue.is_some())
+    }
+
+    /// Why an attempt is turned away that lacks room at a stage and can't wait.
+    pub(super) fn reason(&self, stage: usize) -> Reason {
+        let admission = self.gate.admissions.get(stage - self.gate.limiters.len());
+        admission.map_or(Reason::Concurrency, |stage| stage.reason())
+    }
+}

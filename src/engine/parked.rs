@@ -1,0 +1,146 @@
+//! Attempts that a limiter parks instead of refusing: first come, first served, in one line or in one per key.
+
+use super::Engine;
+use super::calendar::Moment;
+use super::live::{State, reference};
+use super::setup::Parking;
+use crate::observe::From;
+use crate::request::Ask;
+use crate::time::SimTime;
+use std::collections::{BTreeMap, VecDeque};
+
+/// The lines before the limiters of one gate. Only the head of a line is looked at again.
+#[derive(Debug, Default)]
+pub(super) struct Parked {
+    lines: BTreeMap<Line, VecDeque<u32>>,
+    line_of: BTreeMap<u32, Line>,
+}
+
+/// A line: the limiter's number and, if it has a line per key, the key.
+pub(super) type Line = (usize, u32);
+
+/// The line in which `ask` would wait before limiter `stage`, if that limiter lets it wait.
+pub(super) fn line(parking: &[Parking], stage: usize, ask: &Ask) -> Option<Line> {
+    match parking[stage] {
+        Parking::No => None,
+        Parking::OneLine => Some((stage, 0)),
+        Parking::PerKey(key) => Some((stage, ask.key(key))),
+    }
+}
+
+impl Parked {
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// The first line with someone in it in which `ask` would wait.
+    pub(super) fn occupied(&self, parking: &[Parking], ask: &Ask) -> Option<Line> {
+        (0..parking.len())
+            .filter_map(|stage| line(parking, stage, ask))
+            .find(|line| self.lines.contains_key(line))
+    }
+
+    /// Lets an attempt wait at the end of a line.
+    pub(super) fn push(&mut self, line: Line, attempt: u32) {
+        self.lines.entry(line).or_default().push_back(attempt);
+        self.line_of.insert(attempt, line);
+    }
+
+    /// The head of a line.
+    pub(super) fn head(&self, line: Line) -> Option<u32> {
+        self.lines.get(&line).and_then(|waiting| waiting.front().copied())
+    }
+
+    /// Whether an attempt is the head of its line.
+    pub(super) fn is_head(&self, attempt: u32) -> bool {
+        self.line_of.get(&attempt).is_some_and(|line| self.head(*line) == Some(attempt))
+    }
+
+    /// Takes an attempt out of its line; answers the line if it was the head.
+    pub(super) fn remove(&mut self, attempt: u32) -> Option<Line> {
+        let line = self.line_of.remove(&attempt)?;
+        let waiting = self.lines.get_mut(&line)?;
+        let place = waiting.iter().position(|other| *other == attempt)?;
+        waiting.remove(place);
+        if waiting.is_empty() {
+            self.lines.remove(&line);
+        }
+        (place == 0).then_some(line)
+    }
+
+    /// The heads of all lines.
+    pub(super) fn heads(&self) -> impl Iterator<Item = u32> {
+        self.lines.values().filter_map(|waiting| waiting.front().copied())
+    }
+}
+
+impl Engine<'_> {
+    /// Lets an arriving attempt wait behind those who came before, even if it would pass; answers whether it does.
+    pub(super) fn joins_a_line(&mut self, attempt: u32) -> bool {
+        let facts = &self.attempts[attempt];
+        let live = &self.gates[facts.gate as usize];
+        match live.parked.occupied(&live.gate.parking, &self.calls[facts.call].ask) {
+            Some(line) => {
+                self.park(attempt, line);
+                true
+            }
+            None => false,
+        }
+    }
+
+    pub(super) fn park(&mut self, attempt: u32, line: Line) {
+        let gate = self.attempts[attempt].gate as usize;
+        self.gates[gate].parked.push(line, attempt);
+        self.attempts[attempt].state = State::Deferred;
+        let ledger = self.calls[self.attempts[attempt].call].ledger;
+        self.recorder.deferred(self.now, ledger);
+    }
+
+    pub(super) fn wake_at(&mut self, attempt: u32, at: Option<SimTime>) {
+        if let Some(at) = at {
+            let about = reference(attempt, self.attempts[attempt].generation);
+            self.calendar.schedule(at, Moment::Wake, about);
+        }
+    }
+
+    /// Looks at the heads of all lines again within this instant.
+    pub(super) fn wake_heads(&mut self, gate: usize) {
+        if !self.gates[gate].parked.is_empty() {
+            let heads: Vec<u32> = self.gates[gate].parked.heads().collect();
+            heads.into_iter().for_each(|head| self.wake_at(head, Some(self.now)));
+        }
+    }
+
+    /// The head of a line is looked at again.
+    pub(super) fn wake(&mut self, attempt: u32) {
+        let gate = self.attempts[attempt].gate as usize;
+        let ask = self.calls[self.attempts[attempt].call].ask;
+        if !self.gates[gate].parked.is_head(attempt) {
+            return;
+        }
+        match self.gates[gate].limit(self.now, &ask) {
+            None => {
+                self.leave_line(attempt);
+                self.seek_room(attempt, From::Deferred);
+            }
+            Some(refusal) if self.gates[gate].parking_line(self.now, refusal, &ask).is_some() => {
+                self.wake_at(attempt, refusal.at)
+            }
+            Some(refusal) => {
+                self.leave_line(attempt);
+                self.reject_limited(attempt, From::Deferred, refusal);
+            }
+        }
+    }
+
+    /// Takes a parked attempt out of its line; the next in it is looked at within the same instant.
+    pub(super) fn leave_line(&mut self, attempt: u32) {
+        let gate = self.attempts[attempt].gate as usize;
+        self.attempts[attempt].state = State::Outside;
+        if let Some(line) = self.gates[gate].parked.remove(attempt)
+            && let Some(next) = self.gates[gate].parked.head(line)
+        {
+            self.wake_at(next, Some(self.now));
+        }
+    }
+}
