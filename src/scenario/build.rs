@@ -1,0 +1,242 @@
+//! From a checked description to simulations: one for each policy and seed.
+
+mod draws;
+mod gate;
+mod names;
+
+use super::client::Budget;
+use super::rate::Law;
+use super::trace::{Call, Trace};
+use super::traffic::Arrivals;
+use super::{Scenario, policy};
+use crate::client::{self, Client, budget};
+use crate::engine::{self, Setup};
+use crate::observe::{GateLayout, Layout};
+use crate::problem::{Problem, Problems};
+use crate::request::ClassId;
+use crate::rng::Stream;
+use crate::traffic::Known;
+use crate::traffic::Source;
+use crate::traffic::arrivals::{Listed, Paced, Poisson};
+use crate::traffic::draws::Draws;
+use crate::traffic::trace::{Speed, TraceFacts, TraceSpec};
+pub use names::Names;
+use names::{Renumber, Renumbered};
+use std::sync::Arc;
+
+/// A scenario whose traces were read once and whose draws are laid out: everything that its simulations share.
+pub struct Prepared {
+    /// The description.
+    pub scenario: Scenario,
+    /// What is replayed, by number of the traffic.
+    traces: Vec<Option<Replay>>,
+    draws: Vec<Draws>,
+    /// All tenants, those of traces too.
+    pub tenants: Names,
+    /// All users.
+    pub users: Names,
+    /// All features.
+    pub features: Names,
+}
+
+/// A trace and what it was found to hold.
+struct Replay {
+    spec: TraceSpec,
+    facts: TraceFacts,
+    renumber: Arc<Renumber>,
+}
+
+/// A trace that a scenario replays, as results name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceUsed {
+    /// Its base name.
+    pub name: String,
+    /// SHA-256 of its bytes, in hexadecimal.
+    pub sha256: String,
+    /// Its rows.
+    pub rows: u64,
+}
+
+impl Prepared {
+    /// Reads the scenario's traces once and lays out its draws.
+    pub fn new(scenario: Scenario) -> Result<Prepared, Problems> {
+        let mut tenants = Names::new(&scenario.tenants);
+        let mut users = Names::new(&scenario.users);
+        let mut features = Names::new(&scenario.features);
+        let (mut traces, mut problems) = (Vec::new(), Vec::new());
+        for traffic in &scenario.traffics {
+            let Arrivals::Trace(trace) = &traffic.arrivals else {
+                traces.push(None);
+                continue;
+            };
+            let inspected = trace.spec().map_err(Problems::from).and_then(|spec| Ok((spec.inspect()?, spec)));
+            match inspected {
+                Ok((facts, spec)) => {
+                    let renumber = Arc::new(Renumber {
+                        tenants: facts.tenants.iter().map(|name| tenants.number(name)).collect(),
+                        users: facts.users.iter().map(|name| users.number(name)).collect(),
+                        features: facts.features.iter().map(|name| features.number(name)).collect(),
+                    });
+                    traces.push(Some(Replay { spec, facts, renumber }));
+                }
+                Err(Problems(found)) => problems.extend(found),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(Problems(problems));
+        }
+        let draws: Result<Vec<Draws>, Problem> =
+            scenario.traffics.iter().map(|traffic| draws::of(&scenario, traffic)).collect();
+        Ok(Prepared { draws: draws?, scenario, traces, tenants, users, features })
+    }
+
+    /// The traces that the scenario replays.
+    pub fn traces(&self) -> Vec<TraceUsed> {
+        let used = |replay: &Replay| TraceUsed {
+            name: replay.spec.name.clone(),
+            sha256: replay.facts.sha256.clone(),
+            rows: replay.facts.rows,
+        };
+        self.traces.iter().flatten().map(used).collect()
+    }
+
+    /// The simulation of policy number `policy` under `seed`, before it starts.
+    pub fn setup(&self, policy: usize, seed: u64) -> Result<Setup, Problem> {
+        let scenario = &self.scenario;
+        let policy = &scenario.policies[policy];
+        let (clients, client_of) = clients(scenario, policy);
+        let traffics: Result<Vec<_>, Problem> =
+            (0..scenario.traffics.len()).map(|index| self.traffic(index, client_of[index], seed)).collect();
+        let (gate, stages) = gate::build(scenario, policy);
+        let downstream = &scenario.downstreams[policy.downstream];
+        Ok(Setup {
+            layout: self.layout(GateLayout { target: downstream.name.clone(), stages }),
+            deadlines: scenario.classes.iter().map(|class| class.deadline).collect(),
+            traffics: traffics?,
+            clients,
+            changes: scenario
+                .changes
+                .iter()
+                .filter_map(|change| gate::change(scenario, policy, change))
+                .collect(),
+            gates: vec![gate],
+            downstreams: vec![gate::downstream(downstream)],
+        })
+    }
+
+    fn layout(&self, gate: GateLayout) -> Layout {
+        let scenario = &self.scenario;
+        let passing = scenario.events.iter().filter_map(|event| event.until.map(|until| (event.at, until)));
+        Layout {
+            classes: scenario.classes.iter().map(|class| class.name.clone()).collect(),
+            gates: vec![gate],
+            interval: scenario.interval,
+            warmup: scenario.warmup,
+            duration: scenario.duration,
+            tokens: scenario.traffics.iter().any(draws::has_tokens),
+            tenants: !self.tenants.is_empty(),
+            drain: scenario.drain_bound(),
+            passing_event: passing.max_by_key(|(_, until)| *until),
+        }
+    }
+
+    fn traffic(&self, index: usize, client: usize, seed: u64) -> Result<engine::Traffic, Problem> {
+        let traffic = &self.scenario.traffics[index];
+        let stream = |what: &str| Stream::new(seed, &format!("traffic/{}/{what}", traffic.name));
+        let duration = self.scenario.duration;
+        let source: Box<dyn Source> = match &traffic.arrivals {
+            Arrivals::Rate(profile) => {
+                let walk = profile.build();
+                match profile.law {
+                    Law::Poisson => Box::new(Poisson::new(&walk, stream("arrivals"), duration)),
+                    Law::Paced => Box::new(Paced::new(&walk, duration)),
+                }
+            }
+            Arrivals::Calls(calls) => {
+                let calls = calls.iter().map(|call| (call.at, self.known(call))).collect();
+                Box::new(Listed::new(calls, duration).map_err(Problem::bug)?)
+            }
+            Arrivals::Trace(_) => {
+                let replay =
+                    self.traces[index].as_ref().ok_or_else(|| Problem::bug("a trace was not read"))?;
+                let source = replay.spec.open(&replay.facts, duration)?;
+                Box::new(Renumbered { source, numbers: Arc::clone(&replay.renumber) })
+            }
+        };
+        let class = self.scenario.class(&traffic.class).unwrap_or(0);
+        Ok(engine::Traffic {
+            name: traffic.name.clone(),
+            source,
+            dice: stream("calls"),
+            draws: self.draws[index].clone(),
+            class: ClassId(class as u16),
+            client,
+            gate: 0,
+        })
+    }
+
+    fn known(&self, call: &Call) -> Known {
+        let number = |names: &Names, name: &Option<String>| name.as_ref().and_then(|name| names.known(name));
+        Known {
+            input_tokens: call.input_tokens,
+            output_tokens: call.output_tokens,
+            max_output_tokens: call.max_output_tokens,
+            tenant: number(&self.tenants, &call.tenant),
+            user: number(&self.users, &call.user),
+            feature: number(&self.features, &call.feature).map(|number| number as u16),
+        }
+    }
+}
+
+/// The clients that the policy's traffics have, each once, and which of them each traffic has.
+fn clients(scenario: &Scenario, policy: &policy::Policy) -> (Vec<Client>, Vec<usize>) {
+    let mut used: Vec<Option<usize>> = Vec::new();
+    let mut place = |client: Option<usize>| {
+        used.iter().position(|other| *other == client).unwrap_or_else(|| {
+            used.push(client);
+            used.len() - 1
+        })
+    };
+    let client_of = policy.clients.iter().map(|client| place(*client)).collect();
+    let build = |client: &Option<usize>| match client {
+        None => Client::patient(),
+        Some(number) => {
+            let client = &scenario.clients[*number];
+            let retry = client.retry.as_ref().map(|retry| client::Retry {
+                max_attempts: retry.max_attempts,
+                on: retry.on,
+                backoff: retry.backoff.clone(),
+                budget: retry.budget.as_ref().map(|Budget::Finagle { ratio, ttl, min_per_second }| {
+                    let budget = budget::Finagle::new(*ratio, *ttl, *min_per_second as u64);
+                    Box::new(budget) as Box<dyn budget::Budget>
+                }),
+            });
+            Client { timeout: client.timeout, cancel: client.cancel, retry }
+        }
+    };
+    (used.iter().map(build).collect(), client_of)
+}
+
+impl Trace {
+    /// The same as the reader of traces takes it.
+    fn spec(&self) -> Result<TraceSpec, Problem> {
+        let name = self.file.file_name().map(|name| name.to_string_lossy().into_owned());
+        let columns = self.columns.clone();
+        Ok(TraceSpec {
+            file: self.file.clone(),
+            name: name.unwrap_or_default(),
+            time: self.time.clone(),
+            time_unit: self.time_unit,
+            input_tokens: columns.input_tokens,
+            output_tokens: columns.output_tokens,
+            max_output_tokens: columns.max_output_tokens,
+            tenant: columns.tenant,
+            user: columns.user,
+            feature: columns.feature,
+            speed: Speed::parse(&self.speed.to_string()).map_err(Problem::input)?,
+            from: (self.from.0 > 0).then_some(self.from),
+            until: self.until,
+            sort: self.sort,
+        })
+    }
+}

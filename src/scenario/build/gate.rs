@@ -1,0 +1,99 @@
+//! A policy's gate: its stages, its queue and its downstream as the engine takes them.
+
+use crate::admission::Admission;
+use crate::admission::concurrency::{Concurrency, KeyedConcurrency};
+use crate::downstream::Downstream;
+use crate::downstream::slots::Slots;
+use crate::engine::{Change, Gate, Parking, Target};
+use crate::limiter::{self, Limiter};
+use crate::queue::Queue;
+use crate::queue::fifo::Fifo;
+use crate::request::Key;
+use crate::scenario::stage::StageSpec;
+use crate::scenario::{self, Scenario, event, policy};
+
+/// The policy's gate, and the names of what can turn work away in it.
+pub(super) fn build(scenario: &Scenario, policy: &policy::Policy) -> (Gate, Vec<String>) {
+    let (mut limiters, mut parking) = (Vec::new(), Vec::new());
+    let mut admissions = Vec::new();
+    let (mut limiter_names, mut admission_names) = (Vec::new(), Vec::new());
+    for stage in policy.stages.iter().map(|number| &scenario.stages[*number]) {
+        match part(&stage.spec) {
+            Part::Limiter(limiter, parks) => {
+                limiters.push(limiter);
+                parking.push(parks);
+                limiter_names.push(stage.name.clone());
+            }
+            Part::Admission(admission) => {
+                admissions.push(admission);
+                admission_names.push(stage.name.clone());
+            }
+        }
+    }
+    let queue = policy.queue.map(|number| &scenario.queues[number]);
+    let names = [limiter_names, admission_names]
+        .concat()
+        .into_iter()
+        .chain(queue.map(|queue| queue.name.clone()))
+        .chain([scenario.downstreams[policy.downstream].name.clone()]);
+    let queue = queue.map(|queue| {
+        let fifo = Fifo::new(queue.max_length, queue.max_wait).head_of_line(queue.head_of_line_blocks);
+        Box::new(fifo) as Box<dyn Queue>
+    });
+    (Gate { limiters, parking, admissions, queue, downstream: 0, take: policy.take }, names.collect())
+}
+
+/// A stage as the engine takes it.
+enum Part {
+    Limiter(Box<dyn Limiter>, Parking),
+    Admission(Box<dyn Admission>),
+}
+
+fn part(spec: &StageSpec) -> Part {
+    let parking = |wait: bool, key: Option<Key>| match (wait, key) {
+        (false, _) => Parking::No,
+        (true, None) => Parking::OneLine,
+        (true, Some(key)) => Parking::PerKey(key),
+    };
+    match spec {
+        StageSpec::TokenBucket { rule, key, wait } => {
+            Part::Limiter(limiter::build(rule.clone(), *key), parking(*wait, *key))
+        }
+        StageSpec::Gcra { rule, key, wait } => {
+            Part::Limiter(limiter::build(rule.clone(), *key), parking(*wait, *key))
+        }
+        StageSpec::Concurrency { limit, key: None } => Part::Admission(Box::new(Concurrency::new(*limit))),
+        StageSpec::Concurrency { limit, key: Some(key) } => {
+            Part::Admission(Box::new(KeyedConcurrency::new(*limit, *key)))
+        }
+    }
+}
+
+pub(super) fn downstream(spec: &scenario::downstream::Downstream) -> Box<dyn Downstream> {
+    Box::new(
+        Slots::new(spec.concurrency, spec.service_time.clone())
+            .error_rate(spec.error_rate)
+            .stretch_running(spec.stretch_running),
+    )
+}
+
+/// The change as it meets this policy; `None` if it changes something that the policy does not have.
+pub(super) fn change(scenario: &Scenario, policy: &policy::Policy, change: &event::Change) -> Option<Change> {
+    let is_admission = |number: &usize| scenario.stages[*number].spec.is_admission();
+    let target = match change.target {
+        event::Target::Traffic(_) => return None,
+        event::Target::Downstream(number) => {
+            (policy.downstream == number).then_some(Target::Downstream(0))?
+        }
+        event::Target::Queue(number) => {
+            (policy.queue == Some(number)).then_some(Target::Queue { gate: 0 })?
+        }
+        event::Target::Stage(number) => {
+            let admission = is_admission(&number);
+            let mut same_sort = policy.stages.iter().filter(|other| is_admission(other) == admission);
+            let stage = same_sort.position(|other| *other == number)?;
+            if admission { Target::Admission { gate: 0, stage } } else { Target::Limiter { gate: 0, stage } }
+        }
+    };
+    Some(Change { at: change.at, target, knob: change.knob })
+}

@@ -1,0 +1,161 @@
+//! What only the whole scenario shows: costs no limit passes, numbers too large together, listings that mislead.
+
+use super::directory::Directory;
+use super::traffic::Arrivals;
+use super::{Scenario, policy::Policy};
+use crate::engine::Take;
+use crate::request::Unit;
+use crate::section::{Log, Section};
+use crate::time::{Nanos, SimTime};
+use std::collections::BTreeSet;
+
+/// Where the parts of the scenario stand.
+pub struct Places<'d, 'a> {
+    /// Where problems go.
+    pub log: &'a Log<'a>,
+    /// Limiters and admission.
+    pub stages: &'d Directory<'a>,
+    /// Policies.
+    pub policies: &'d Directory<'a>,
+    /// Traffics.
+    pub traffics: &'d Directory<'a>,
+    /// The whole file.
+    pub root: &'d Section<'a>,
+    /// Whether the duration could be read.
+    pub time_is_known: bool,
+}
+
+/// The most rows of a timeline per policy and class.
+pub const MOST_INTERVALS: u64 = 10_000_000;
+/// The most features: their numbers have 16 bits.
+const MOST_FEATURES: usize = 65_535;
+/// The most changes of a traffic's rate.
+const MOST_CHANGES: usize = 10_000;
+/// The most calls that a traffic may be expected to make.
+const MOST_CALLS: f64 = 1e12;
+
+/// Reports what is wrong with the scenario as a whole.
+pub fn check(scenario: &Scenario, places: &Places) {
+    if places.time_is_known {
+        check_sizes(scenario, places);
+    }
+    if MOST_FEATURES < scenario.features.len() {
+        places.root.problem(
+            "",
+            format!("there are more than {MOST_FEATURES} features"),
+            "merge some of them",
+        );
+    }
+    let mut asked = BTreeSet::new();
+    for (number, policy) in scenario.policies.iter().enumerate() {
+        let new = policy.stages.iter().copied().filter(|stage| asked.insert(*stage));
+        check_costs(scenario, policy, new, places);
+        check_order(scenario, policy, number, places);
+        check_take(scenario, policy, number, places);
+    }
+}
+
+fn check_sizes(scenario: &Scenario, places: &Places) {
+    let Scenario { duration, interval, .. } = scenario;
+    if interval.0 > 0 && MOST_INTERVALS < duration.0 / interval.0 {
+        let what = format!("`interval` cuts the run into more than {MOST_INTERVALS} rows");
+        let least = Nanos(duration.0.div_ceil(MOST_INTERVALS));
+        places.root.problem("interval", what, format!("write an interval of {least} or more"));
+    }
+    if interval.0 > 0 && MOST_INTERVALS < scenario.drain_bound().0 / interval.0 {
+        let what = format!("`drain` may last more than {MOST_INTERVALS} rows");
+        places.root.problem("drain", what, "shorten it, or lengthen `interval`");
+    }
+    for (number, traffic) in scenario.traffics.iter().enumerate() {
+        let span = places.traffics.span(number);
+        let name = &traffic.name;
+        match &traffic.arrivals {
+            Arrivals::Rate(profile) => {
+                let cycles = profile.on_off.map_or(0, |cycle| duration.0 / (cycle.on + cycle.off).0.max(1));
+                if MOST_CHANGES < profile.changes.len() {
+                    let what = format!("the rate of `traffic.{name}` changes more than {MOST_CHANGES} times");
+                    places.log.error(span, what, "put what was recorded into a trace");
+                } else if MOST_INTERVALS < cycles {
+                    let what = format!("`traffic.{name}` goes on and off more than {MOST_INTERVALS} times");
+                    places.log.error(span, what, "lengthen `on_off` or shorten the duration");
+                } else if MOST_CALLS < profile.build().expected_calls(SimTime(duration.0)) {
+                    let what = format!("`traffic.{name}` would make more than {MOST_CALLS} calls");
+                    places.log.error(span, what, "lower its highest rate or shorten the duration");
+                }
+            }
+            Arrivals::Calls(calls) => {
+                if calls.last().is_some_and(|call| duration.0 <= call.at.0) {
+                    let what =
+                        format!("`traffic.{name}` has calls after the end at {duration}, which never come");
+                    places.log.warning(span, what, "take them out, or lengthen `duration`");
+                }
+            }
+            Arrivals::Trace(_) => {}
+        }
+    }
+    for event in scenario.events.iter().filter(|event| duration.0 <= event.at.0) {
+        let what = format!("the event `{}` begins when no more calls arrive", event.name);
+        places.root.warning("event", what, "move it, or lengthen `duration`");
+    }
+}
+
+/// Costs that are the same for each call and larger than a limit; limits on tokens of calls that have none.
+fn check_costs(scenario: &Scenario, policy: &Policy, stages: impl Iterator<Item = usize>, places: &Places) {
+    for number in stages {
+        let stage = &scenario.stages[number];
+        let Some((most, unit)) = stage.spec.capacity() else { continue };
+        let unit_name = Unit::NAMES.iter().find(|(_, u)| *u == unit).map_or("", |(name, _)| *name);
+        for traffic in &scenario.traffics {
+            let (name, stage) = (&traffic.name, &stage.name);
+            match traffic.constant_cost(unit) {
+                Some(cost) if most < cost => {
+                    let what = format!(
+                        "no call of `traffic.{name}` can ever pass `{stage}`: each costs {cost} {unit_name}, the burst is {most}"
+                    );
+                    let remedy = format!(
+                        "raise the burst to {cost} or more, or leave it out of `policy.{}`",
+                        policy.name
+                    );
+                    places.log.error(places.stages.span(number), what, remedy);
+                }
+                Some(0) if !traffic.tokens.any() => {
+                    let what =
+                        format!("`{stage}` counts {unit_name}, and calls of `traffic.{name}` have none");
+                    places.log.warning(
+                        places.stages.span(number),
+                        what,
+                        format!("add `tokens` to `traffic.{name}`"),
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Limiters are asked before admission, wherever they are listed.
+/// Limiters that are charged one by one would be charged again at every look at what waits before them.
+fn check_take(scenario: &Scenario, policy: &Policy, number: usize, places: &Places) {
+    let waits = |stage: &&usize| scenario.stages[**stage].spec.waits();
+    if let Some(stage) = policy.stages.iter().find(waits)
+        && policy.take == Take::Sequential
+    {
+        let (policy, limiter) = (&policy.name, &scenario.stages[*stage].name);
+        let what = format!("`policy.{policy}` takes one by one, but calls wait before `{limiter}`");
+        let remedy = "take out `wait` there, or write `take = \"all_or_none\"`";
+        places.log.error(places.policies.span(number), what, remedy);
+    }
+}
+
+fn check_order(scenario: &Scenario, policy: &Policy, number: usize, places: &Places) {
+    let asks_for_room = |stage: &usize| scenario.stages[*stage].spec.is_admission();
+    let first = policy.stages.iter().position(asks_for_room).unwrap_or(policy.stages.len());
+    if let Some(late) = policy.stages[first..].iter().find(|stage| !asks_for_room(stage)) {
+        let (limiter, room) = (&scenario.stages[*late].name, &scenario.stages[policy.stages[first]].name);
+        let what = format!(
+            "`policy.{}` lists `{limiter}` after `{room}`, but limiters are asked first",
+            policy.name
+        );
+        places.log.warning(places.policies.span(number), what, format!("list `{limiter}` before `{room}`"));
+    }
+}

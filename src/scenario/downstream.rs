@@ -1,0 +1,101 @@
+//! Downstreams as files describe them.
+
+use super::dist;
+use super::source::Document;
+use crate::downstream::service::Service;
+use crate::request::Knob;
+use crate::section::{Either, Limit, Section, Share};
+use crate::time::Nanos;
+
+/// A downstream with slots.
+#[derive(Clone, Debug)]
+pub struct Downstream {
+    /// Its name.
+    pub name: String,
+    /// The most that it works on at once; `None` is unlimited.
+    pub concurrency: Option<u64>,
+    /// How long work takes.
+    pub service_time: Service,
+    /// Share of attempts that fail.
+    pub error_rate: f64,
+    /// Whether a slowdown also applies to work that runs when it begins or ends.
+    pub stretch_running: bool,
+}
+
+impl Downstream {
+    /// Reads and finishes `[downstream.NAME]`.
+    pub fn read(name: String, mut s: Section, files: Option<&Document>) -> Downstream {
+        s.one_of("kind", &[("slots", ())], Some(()), "which downstream");
+        let concurrency: Limit = s.need("concurrency", "how many it works on at once");
+        if concurrency == Limit(Some(0)) {
+            let what = format!("`{}` is 0: nothing would ever start", s.path_of("concurrency"));
+            s.problem("concurrency", what, "write 1 or more, or `unlimited`");
+        }
+        let service_time = read_service(&mut s, files);
+        let error_rate: Share =
+            s.get_or("error_rate", Share(0.0), "share of attempts that fail at their end");
+        let words = [("started", false), ("running", true)];
+        let stretch_running = s.one_of(
+            "applies_to",
+            &words,
+            Some(false),
+            "what a slowdown applies to: work started while it lasts, or running work too",
+        );
+        s.finish();
+        Downstream {
+            name,
+            concurrency: concurrency.0,
+            service_time,
+            error_rate: error_rate.0,
+            stretch_running,
+        }
+    }
+
+    /// The keys that an event may change.
+    pub const CHANGEABLE: [&'static str; 4] = ["slowdown", "concurrency", "error_rate", "outage"];
+
+    /// What holds for a key that an event may change, when no event does.
+    pub fn own(&self, key: &str) -> Option<Knob> {
+        Some(match key {
+            "slowdown" => Knob::Slowdown(1.0),
+            "concurrency" => Knob::Concurrency(self.concurrency),
+            "error_rate" => Knob::ErrorRate(self.error_rate),
+            "outage" => Knob::Outage(false),
+            _ => return None,
+        })
+    }
+}
+
+/// Reads `service_time`: a length, a distribution, or a base and times per token.
+fn read_service(s: &mut Section, files: Option<&Document>) -> Service {
+    const DOC: &str = "how long work takes: a length, a distribution, or a base and times per token";
+    match s.either::<Nanos>("service_time", DOC) {
+        Some(Either::Table(table)) => read_service_table(table, files),
+        Some(Either::Value(length)) => Service::Drawn(dist::constant(length.0 as f64)),
+        None => {
+            if !s.has("service_time") {
+                let what = format!("`{}` lacks `service_time`", s.path());
+                s.problem("", what, "add `service_time = …`: a length such as `500ms`, or a distribution");
+            }
+            Service::Drawn(dist::constant(0.0))
+        }
+    }
+}
+
+fn read_service_table(mut s: Section, files: Option<&Document>) -> Service {
+    let describing = s.is_description();
+    let per_token = ["base", "per_input_token", "per_output_token"].iter().any(|key| s.has(key));
+    let mut service = Service::Drawn(dist::constant(0.0));
+    if per_token || describing {
+        service = Service::PerToken {
+            base: s.get_or("base", Nanos::ZERO, "time of any call"),
+            per_input: s.get_or("per_input_token", Nanos::ZERO, "time per token sent"),
+            per_output: s.get_or("per_output_token", Nanos::ZERO, "time per token of the answer"),
+        };
+    }
+    if !per_token {
+        service = Service::Drawn(dist::read::<Nanos>(&mut s, files));
+    }
+    s.finish();
+    service
+}
