@@ -12,6 +12,7 @@ pub mod math;
 pub mod observe;
 pub mod problem;
 pub mod queue;
+pub mod report;
 pub mod request;
 pub mod rng;
 pub mod scenario;
