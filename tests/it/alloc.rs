@@ -1,0 +1,64 @@
+//! In its steady state a run allocates nothing for an event.
+//!
+//! What it may allocate belongs to the end of an interval (names of gauges, say), and to a longer queue or a larger
+//! histogram than there was before; so the steady state is looked at between two ends of an interval, after a while.
+
+use crate::support::{prepared, setup};
+use allocation_counter::measure;
+use tidegate::engine::calendar::Moment;
+use tidegate::engine::{Engine, Unwatched};
+use tidegate::observe::rows::Nowhere;
+
+/// Half again as many calls as the limiter passes, 64 slots, a bounded queue.
+const LIMITED: &str = "version = 1\nduration = '60s'\n[traffic.api]\nrate = '1000/s'\n\
+    [limiter.bucket]\nkind = 'token_bucket'\nrate = '800/s'\nburst = 100\n\
+    [queue.line]\nmax_length = 200\n[downstream.d]\nconcurrency = 64\n\
+    service_time = { dist = 'exponential', mean = '70ms' }\n\
+    [policy.p]\nstages = ['bucket']\nqueue = 'line'\ndownstream = 'd'\n";
+
+/// Timeouts and retries with jitter before a downstream that is slow half of the time.
+const STORMY: &str = "version = 1\nduration = '60s'\n[traffic.api]\nrate = '900/s'\nclient = 'sdk'\n\
+    [client.sdk]\ntimeout = '1s'\nretry = { max_attempts = 4, backoff = { base = '100ms', jitter = 'full' } }\n\
+    [queue.line]\nmax_length = 1000\n[downstream.d]\nconcurrency = 64\n\
+    service_time = { dist = 'exponential', mean = '75ms' }\n\
+    [policy.p]\nqueue = 'line'\ndownstream = 'd'\n";
+
+/// Allocations and events of the intervals from `from` to `until`, without the ends of the intervals.
+fn allocations(text: &str, from: u64, until: u64) -> (u64, u64) {
+    let prepared = prepared(text);
+    let mut nowhere = Nowhere;
+    let mut engine = Engine::new(setup(&prepared, 0, 1), &mut nowhere).expect("it can begin");
+    let (mut intervals, mut allocations, mut events) = (0, 0, 0);
+    while intervals < until {
+        let mut due = None;
+        let seen = measure(|| due = engine.step(&mut Unwatched).expect("no fault"));
+        let moment = due.expect("it goes on").moment;
+        if moment == Moment::Sample {
+            intervals += 1;
+        } else if from <= intervals {
+            allocations += seen.count_total;
+            events += 1;
+        }
+    }
+    (allocations, events)
+}
+
+#[test]
+fn the_counter_counts() {
+    assert_eq!(measure(|| drop(std::hint::black_box(vec![0u8; 100]))).count_total, 1);
+}
+
+#[test]
+fn a_limited_service_allocates_nothing_for_an_event() {
+    let (allocations, events) = allocations(LIMITED, 20, 60);
+    assert!(events > 60_000, "{events}");
+    assert_eq!(allocations, 0, "for {events} events");
+}
+
+#[test]
+fn a_storm_of_retries_allocates_nothing_for_an_event() {
+    let (allocations, events) = allocations(STORMY, 30, 60);
+    assert!(events > 60_000, "{events}");
+    // A queue of timers that grows beyond what it ever held doubles once in a while.
+    assert!(allocations <= 8, "{allocations} for {events} events");
+}

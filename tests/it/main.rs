@@ -1,0 +1,18 @@
+//! The integration tests: one binary, one file per idea.
+
+mod support;
+
+mod alloc;
+mod cli;
+mod conservation;
+mod contract;
+mod determinism;
+mod files;
+mod naive;
+mod oracle;
+mod problems;
+mod queueing;
+mod readme;
+mod scenarios;
+mod tidy;
+mod trace_queue;
