@@ -1,0 +1,163 @@
+//! What the parts cost by themselves.
+
+use super::measure::{cost, cpu_ns};
+use std::fmt::Write;
+use std::fs;
+use std::hint::black_box;
+use std::path::Path;
+use tidegate::admission::concurrency::Concurrency;
+use tidegate::admission::{Admission, Answer};
+use tidegate::limiter::gcra::Gcra;
+use tidegate::limiter::token_bucket::TokenBucket;
+use tidegate::limiter::{self, Limiter, Verdict};
+use tidegate::observe::{RequestRow, Sink, Sketch};
+use tidegate::report::csv::{Files, Rows};
+use tidegate::request::{Ask, End, Key};
+use tidegate::rng::{Dice, Purpose};
+use tidegate::time::{Nanos, SimTime};
+use tidegate::traffic::trace::{Speed, TraceSpec};
+use tidegate::traffic::{Known, Source};
+
+use super::setups::{per_second, with_files};
+
+/// A limiter's decision, four in five of which pass.
+fn decision(rounds: usize, decisions: u64, mut limiter: Box<dyn Limiter>, keys: u32) -> f64 {
+    let (mut ask, mut now) = (Ask::default(), SimTime::ZERO);
+    cost(rounds, || {
+        for i in 0..decisions {
+            let bits = Dice(i).bits(Purpose::Policy, 1);
+            now = SimTime(now.0 + (bits >> 43));
+            ask.tenant = bits as u32 % keys;
+            if limiter.check(now, &ask) == Verdict::Pass {
+                limiter.take(now, &ask);
+                limiter.settle(now, &ask, End::Completed(Nanos(1)));
+            }
+        }
+        decisions
+    })
+}
+
+/// Name and nanoseconds of each policy's decision: check, take, settle.
+pub fn decisions(rounds: usize, decisions: u64) -> Vec<(&'static str, f64)> {
+    // The clock moves on by 1.05 ms on average.
+    let bucket = || TokenBucket::new(per_second(800), 100);
+    let per_tenant = || TokenBucket::new(tidegate::units::Rate::new(4, Nanos::secs(5)).expect("not zero"), 2);
+    let mut concurrency = Concurrency::new(Some(64));
+    let mut in_flight = 0u32;
+    let rounds_trip = cost(rounds, || {
+        let ask = Ask::default();
+        for i in 0..decisions {
+            let now = SimTime(i);
+            if Dice(i).bits(Purpose::Policy, 1) & 1 == 0 || in_flight == 0 {
+                if concurrency.admit(now, &ask) == Answer::Pass {
+                    concurrency.take(now, &ask);
+                    in_flight += 1;
+                }
+            } else {
+                concurrency.settle(now, &ask, End::Completed(Nanos(1)));
+                in_flight -= 1;
+            }
+        }
+        decisions
+    });
+    vec![
+        ("token_bucket", decision(rounds, decisions, limiter::build(bucket(), None), 1)),
+        ("gcra", decision(rounds, decisions, limiter::build(Gcra::new(per_second(800), 100), None), 1)),
+        (
+            "token_bucket by tenant (1,000)",
+            decision(rounds, decisions, limiter::build(per_tenant(), Some(Key::Tenant)), 1_000),
+        ),
+        ("concurrency (one of admit and take, settle)", rounds_trip),
+    ]
+}
+
+/// Nanoseconds per value, of adding and summarising 1,000 and 100,000 values an interval.
+pub fn sketch(rounds: usize, values: u64, per_interval: u64) -> f64 {
+    let mut sketch = Sketch::new();
+    cost(rounds, || {
+        for i in 0..values {
+            sketch.add(Dice(i).bits(Purpose::Service, 1) >> 36);
+            if (i + 1) % per_interval == 0 {
+                black_box(sketch.take(None, |_, _| ()));
+            }
+        }
+        values
+    })
+}
+
+/// Nanoseconds per row of the request log, in its file, and bytes per row.
+pub fn request_log(rounds: usize, rows: u64) -> (f64, f64) {
+    let mut bytes = 0;
+    let ask = Ask::default();
+    let write = |sink: &mut Rows<'_>, call: u64| {
+        let arrived = SimTime(call * 1_234_567);
+        let row = RequestRow {
+            call,
+            attempt: 1,
+            traffic: "traffic",
+            class: "default",
+            ask: &ask,
+            arrived,
+            started: Some(SimTime(arrived.0 + 7_654_321)),
+            ended: SimTime(arrived.0 + 76_543_210),
+            outcome: "goodput",
+            reason: "",
+            stage: "",
+            target: "server",
+            retry_after: None,
+        };
+        sink.request(&row).expect("room on the disk");
+    };
+    let ns = cost(rounds, || {
+        let fill = |files: &Files<'_>| {
+            let mut sink = files.open(0, "policy", 1);
+            (0..rows).for_each(|call| write(&mut sink, call));
+            files.close(sink).expect("room on the disk");
+        };
+        bytes = with_files(true, fill).1;
+        rows
+    });
+    (ns, bytes as f64 / rows as f64)
+}
+
+/// Replay of a trace of so many rows from CSV: nanoseconds per row of the check, of the replay, and bytes per row.
+pub fn trace(rounds: usize, rows: u64, dir: &Path) -> (f64, f64, f64) {
+    let mut text = String::from("arrived_ms,input_tokens,output_tokens\n");
+    for i in 0..rows {
+        let bits = Dice(i).bits(Purpose::InputTokens, 0);
+        writeln!(text, "{}.{:03},{},{}", i, bits % 1000, bits >> 54, bits >> 40 & 255)
+            .expect("a string grows");
+    }
+    let file = dir.join("trace.csv");
+    fs::write(&file, &text).expect("room on the disk");
+    let spec = TraceSpec {
+        name: "trace".into(),
+        file,
+        time: "arrived_ms".into(),
+        time_unit: None,
+        input_tokens: Some("input_tokens".into()),
+        output_tokens: Some("output_tokens".into()),
+        max_output_tokens: None,
+        tenant: None,
+        user: None,
+        feature: None,
+        speed: Speed::ONE,
+        from: None,
+        until: None,
+        sort: false,
+    };
+    let facts = spec.inspect().expect("a valid trace");
+    let check = cost(rounds, || {
+        let (_, facts) = cpu_ns(|| spec.inspect().expect("a valid trace"));
+        facts.rows
+    });
+    let replay = cost(rounds, || {
+        let mut source = spec.open(&facts, Nanos::secs(1_000_000)).expect("unchanged");
+        let (mut known, mut met) = (Known::default(), 0);
+        while source.next(&mut known).expect("unchanged").is_some() {
+            met += 1;
+        }
+        met
+    });
+    (check, replay, text.len() as f64 / rows as f64)
+}
