@@ -127,10 +127,10 @@ pub fn run<S: Shelf>(
         }
     };
     thread::scope(|scope| {
-        let helpers: Vec<_> = (1..control.threads.min(jobs.len())).map(|_| scope.spawn(work)).collect();
+        let others: Vec<_> = (1..control.threads.min(jobs.len())).map(|_| scope.spawn(work)).collect();
         work();
-        for helper in helpers {
-            if let Err(fault) = helper.join() {
+        for other in others {
+            if let Err(fault) = other.join() {
                 panic::resume_unwind(fault);
             }
         }

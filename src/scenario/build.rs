@@ -6,7 +6,7 @@ mod names;
 
 use super::client::Budget;
 use super::rate::Law;
-use super::trace::{Call, Trace};
+use super::trace::Call;
 use super::traffic::Arrivals;
 use super::{Scenario, policy};
 use crate::client::{self, Client, budget};
@@ -19,7 +19,7 @@ use crate::traffic::Known;
 use crate::traffic::Source;
 use crate::traffic::arrivals::{Listed, Paced, Poisson};
 use crate::traffic::draws::Draws;
-use crate::traffic::trace::{Speed, TraceFacts, TraceSpec};
+use crate::traffic::trace::{TraceFacts, TraceSpec};
 pub use names::Names;
 use names::{Renumber, Renumbered};
 use std::sync::Arc;
@@ -65,19 +65,18 @@ impl Prepared {
         let mut features = Names::new(&scenario.features);
         let (mut traces, mut problems) = (Vec::new(), Vec::new());
         for traffic in &scenario.traffics {
-            let Arrivals::Trace(trace) = &traffic.arrivals else {
+            let Arrivals::Trace(spec) = &traffic.arrivals else {
                 traces.push(None);
                 continue;
             };
-            let inspected = trace.spec().map_err(Problems::from).and_then(|spec| Ok((spec.inspect()?, spec)));
-            match inspected {
-                Ok((facts, spec)) => {
+            match spec.inspect() {
+                Ok(facts) => {
                     let renumber = Arc::new(Renumber {
                         tenants: facts.tenants.iter().map(|name| tenants.number(name)).collect(),
                         users: facts.users.iter().map(|name| users.number(name)).collect(),
                         features: facts.features.iter().map(|name| features.number(name)).collect(),
                     });
-                    traces.push(Some(Replay { spec, facts, renumber }));
+                    traces.push(Some(Replay { spec: spec.clone(), facts, renumber }));
                 }
                 Err(Problems(found)) => problems.extend(found),
             }
@@ -215,28 +214,4 @@ fn clients(scenario: &Scenario, policy: &policy::Policy) -> (Vec<Client>, Vec<us
         }
     };
     (used.iter().map(build).collect(), client_of)
-}
-
-impl Trace {
-    /// The same as the reader of traces takes it.
-    fn spec(&self) -> Result<TraceSpec, Problem> {
-        let name = self.file.file_name().map(|name| name.to_string_lossy().into_owned());
-        let columns = self.columns.clone();
-        Ok(TraceSpec {
-            file: self.file.clone(),
-            name: name.unwrap_or_default(),
-            time: self.time.clone(),
-            time_unit: self.time_unit,
-            input_tokens: columns.input_tokens,
-            output_tokens: columns.output_tokens,
-            max_output_tokens: columns.max_output_tokens,
-            tenant: columns.tenant,
-            user: columns.user,
-            feature: columns.feature,
-            speed: Speed::parse(&self.speed.to_string()).map_err(Problem::input)?,
-            from: (self.from.0 > 0).then_some(self.from),
-            until: self.until,
-            sort: self.sort,
-        })
-    }
 }

@@ -4,46 +4,8 @@ use super::client::not_zero;
 use super::source::Document;
 use crate::section::{At, Either, Name, Section, quote};
 use crate::time::{Nanos, SimTime};
-use crate::traffic::trace::TimeUnit;
+use crate::traffic::trace::{Speed, TimeUnit, TraceSpec};
 use std::path::PathBuf;
-
-/// A trace and how to read it. Its first row is at 0 on its own clock, `from` at the start of the run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Trace {
-    /// The file, found.
-    pub file: PathBuf,
-    /// Column of the time.
-    pub time: String,
-    /// What the times are written in; `None` is dates if they look like it, else seconds.
-    pub time_unit: Option<TimeUnit>,
-    /// Columns of what calls carry.
-    pub columns: Columns,
-    /// How many times faster than recorded.
-    pub speed: f64,
-    /// Rows before this time after the first are left out.
-    pub from: Nanos,
-    /// Rows from this time after the first on are left out.
-    pub until: Option<Nanos>,
-    /// Whether rows out of order are put in order; otherwise they are an error.
-    pub sort: bool,
-}
-
-/// The columns of what calls carry, by their headers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Columns {
-    /// Tokens sent.
-    pub input_tokens: Option<String>,
-    /// Tokens of the answer.
-    pub output_tokens: Option<String>,
-    /// The most that the caller allows.
-    pub max_output_tokens: Option<String>,
-    /// Tenant.
-    pub tenant: Option<String>,
-    /// User.
-    pub user: Option<String>,
-    /// Feature.
-    pub feature: Option<String>,
-}
 
 /// One call of a traffic that lists its calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,57 +32,48 @@ fn units() -> Vec<(&'static str, Option<TimeUnit>)> {
     named.chain([("auto", None)]).collect()
 }
 
-impl Trace {
-    /// Reads `trace`: a file's name, or a table.
-    pub fn read(s: &mut Section, files: Option<&Document>) -> Option<Trace> {
-        let of = |file: &str| Trace {
-            file: files.map_or(PathBuf::new(), |files| files.resolve(file)),
-            time: "time".into(),
-            time_unit: None,
-            columns: Columns::default(),
-            speed: 1.0,
-            from: Nanos::ZERO,
-            until: None,
-            sort: false,
-        };
-        let mut table = match s.either::<String>("trace", "a CSV file of recorded calls")? {
-            Either::Value(file) => {
-                check_file(s, "trace", &file, files);
-                return Some(of(&file));
-            }
-            Either::Table(table) => table,
-        };
-        let file: String = table.need("file", "the file, relative to the scenario");
-        if table.has("file") {
-            check_file(&table, "file", &file, files);
+/// Reads `trace`: a file's name, or a table.
+pub fn read_trace(s: &mut Section, files: Option<&Document>) -> Option<TraceSpec> {
+    let mut table = match s.either::<String>("trace", "a CSV file of recorded calls")? {
+        Either::Value(file) => {
+            check_file(s, "trace", &file, files);
+            return Some(TraceSpec::of(files.map_or(PathBuf::new(), |files| files.resolve(&file))));
         }
-        let mut trace = of(&file);
-        trace.time = table.get_or("time", trace.time, "column of the time");
-        trace.time_unit = table.one_of("time_unit", &units(), Some(None), "what the times are written in");
-        trace.columns = Columns {
-            input_tokens: table.get("input_tokens", "column of the tokens sent"),
-            output_tokens: table.get("output_tokens", "column of the tokens of the answer"),
-            max_output_tokens: table.get("max_output_tokens", "column of the most tokens of the answer"),
-            tenant: table.get("tenant", "column of the tenant"),
-            user: table.get("user", "column of the user"),
-            feature: table.get("feature", "column of the feature"),
-        };
-        trace.speed = table.get_or("speed", 1.0, "how many times faster than recorded");
-        if !(1e-6..=1e6).contains(&trace.speed) {
-            let what = format!("`{}` is {}", table.path_of("speed"), trace.speed);
+        Either::Table(table) => table,
+    };
+    let file: String = table.need("file", "the file, relative to the scenario");
+    if table.has("file") {
+        check_file(&table, "file", &file, files);
+    }
+    let mut trace = TraceSpec::of(files.map_or(PathBuf::new(), |files| files.resolve(&file)));
+    trace.time = table.get_or("time", trace.time, "column of the time");
+    trace.time_unit = table.one_of("time_unit", &units(), Some(None), "what the times are written in");
+    trace.input_tokens = table.get("input_tokens", "column of the tokens sent");
+    trace.output_tokens = table.get("output_tokens", "column of the tokens of the answer");
+    trace.max_output_tokens = table.get("max_output_tokens", "column of the most tokens of the answer");
+    trace.tenant = table.get("tenant", "column of the tenant");
+    trace.user = table.get("user", "column of the user");
+    trace.feature = table.get("feature", "column of the feature");
+    let speed = table.get_or("speed", 1.0, "how many times faster than recorded");
+    // The shortest decimal that reads as this number is what the file says, exactly.
+    match Speed::parse(&speed.to_string()) {
+        Ok(exact) if (1e-6..=1e6).contains(&speed) => trace.speed = exact,
+        _ => {
+            let what = format!("`{}` is {speed}", table.path_of("speed"));
             table.problem("speed", what, "write a number between 0.000001 and 1000000");
         }
-        trace.from = table.get_or("from", Nanos::ZERO, "leave out the rows before this time after the first");
-        trace.until = table.get("until", "leave out the rows from this time after the first on");
-        if trace.until.is_some_and(|until| until <= trace.from) {
-            let what = format!("`{}` is not after `from`", table.path_of("until"));
-            table.problem("until", what, "raise `until` or lower `from`: both count from the first row");
-        }
-        not_zero(&table, "until", trace.until);
-        trace.sort = table.get_or("sort", false, "put rows that are out of order in order");
-        table.finish();
-        Some(trace)
     }
+    let from = table.get_or("from", Nanos::ZERO, "leave out the rows before this time after the first");
+    trace.from = (Nanos::ZERO < from).then_some(from);
+    trace.until = table.get("until", "leave out the rows from this time after the first on");
+    if trace.until.is_some_and(|until| until <= from) {
+        let what = format!("`{}` is not after `from`", table.path_of("until"));
+        table.problem("until", what, "raise `until` or lower `from`: both count from the first row");
+    }
+    not_zero(&table, "until", trace.until);
+    trace.sort = table.get_or("sort", false, "put rows that are out of order in order");
+    table.finish();
+    Some(trace)
 }
 
 fn check_file(s: &Section, key: &str, file: &str, files: Option<&Document>) {

@@ -4,9 +4,10 @@ use super::callers::{Size, Tokens, Who, read_features};
 use super::directory::Directory;
 use super::rate::{self, Profile};
 use super::source::Document;
-use super::trace::{Call, Trace, read_calls, read_instants};
+use super::trace::{Call, read_calls, read_instants, read_trace};
 use crate::request::Unit;
 use crate::section::{At, Section};
+use crate::traffic::trace::TraceSpec;
 
 /// Who calls, and when.
 #[derive(Clone, Debug)]
@@ -37,7 +38,7 @@ pub enum Arrivals {
     /// One by one as listed, in the order of time.
     Calls(Vec<Call>),
     /// As recorded.
-    Trace(Trace),
+    Trace(TraceSpec),
 }
 
 /// The class of traffic that names none.
@@ -118,7 +119,7 @@ impl Arrivals {
             }
         }
         let profile = Profile::read(s);
-        let (instants, calls, trace) = (read_instants(s), read_calls(s), Trace::read(s, files));
+        let (instants, calls, trace) = (read_instants(s), read_calls(s), read_trace(s, files));
         if let (false, Some(key)) = (s.has("rate"), rate::KEYS.into_iter().find(|key| s.has(key)))
             && !present.is_empty()
         {

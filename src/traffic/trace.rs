@@ -51,6 +51,29 @@ pub struct TraceSpec {
     pub sort: bool,
 }
 
+impl TraceSpec {
+    /// All of a file, as fast as recorded, its times in a column `time`, nothing else read.
+    pub fn of(file: PathBuf) -> TraceSpec {
+        let name = file.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
+        TraceSpec {
+            file,
+            name,
+            time: "time".into(),
+            time_unit: None,
+            input_tokens: None,
+            output_tokens: None,
+            max_output_tokens: None,
+            tenant: None,
+            user: None,
+            feature: None,
+            speed: Speed::ONE,
+            from: None,
+            until: None,
+            sort: false,
+        }
+    }
+}
+
 /// What a trace was found to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceFacts {
@@ -158,22 +181,7 @@ mod tests {
     }
 
     fn spec(file: &NamedTempFile) -> TraceSpec {
-        TraceSpec {
-            file: file.path().into(),
-            name: "test.csv".into(),
-            time: "t".into(),
-            time_unit: None,
-            input_tokens: None,
-            output_tokens: None,
-            max_output_tokens: None,
-            tenant: None,
-            user: None,
-            feature: None,
-            speed: Speed::ONE,
-            from: None,
-            until: None,
-            sort: false,
-        }
+        TraceSpec { name: "test.csv".into(), time: "t".into(), ..TraceSpec::of(file.path().into()) }
     }
 
     fn replay(spec: &TraceSpec) -> Result<Vec<u64>, Problem> {

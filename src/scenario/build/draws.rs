@@ -15,10 +15,7 @@ pub(super) fn has_tokens(traffic: &Traffic) -> bool {
             Arrivals::Calls(calls) => calls
                 .iter()
                 .any(|call| call.input_tokens.or(call.output_tokens).or(call.max_output_tokens).is_some()),
-            Arrivals::Trace(trace) => {
-                let columns = &trace.columns;
-                columns.input_tokens.is_some() || columns.output_tokens.is_some()
-            }
+            Arrivals::Trace(trace) => trace.input_tokens.is_some() || trace.output_tokens.is_some(),
         }
 }
 
