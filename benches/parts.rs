@@ -15,7 +15,7 @@ use tidegate::report::csv::{Files, Rows};
 use tidegate::request::{Ask, End, Key};
 use tidegate::rng::{Dice, Purpose};
 use tidegate::time::{Nanos, SimTime};
-use tidegate::traffic::trace::{Speed, TraceSpec};
+use tidegate::traffic::trace::TraceSpec;
 use tidegate::traffic::{Known, Source};
 
 use super::setups::{per_second, with_files};
@@ -131,20 +131,10 @@ pub fn trace(rounds: usize, rows: u64, dir: &Path) -> (f64, f64, f64) {
     let file = dir.join("trace.csv");
     fs::write(&file, &text).expect("room on the disk");
     let spec = TraceSpec {
-        name: "trace".into(),
-        file,
         time: "arrived_ms".into(),
-        time_unit: None,
         input_tokens: Some("input_tokens".into()),
         output_tokens: Some("output_tokens".into()),
-        max_output_tokens: None,
-        tenant: None,
-        user: None,
-        feature: None,
-        speed: Speed::ONE,
-        from: None,
-        until: None,
-        sort: false,
+        ..TraceSpec::of(file)
     };
     let facts = spec.inspect().expect("a valid trace");
     let check = cost(rounds, || {

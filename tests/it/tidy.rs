@@ -25,8 +25,7 @@ const LAYERS: &[&[&str]] = &[
 const MOST_LINES: usize = 400;
 
 /// Longer files, with the lines they may have and the reason. Shorten, don't lengthen.
-const LONG_FILES: &[(&str, usize, &str)] =
-    &[("src/traffic/trace.rs", 430, "the specification of a trace and its tests")];
+const LONG_FILES: &[(&str, usize, &str)] = &[];
 
 /// The largest file that may be committed: recordings belong elsewhere.
 const MOST_BYTES: u64 = 200_000;
