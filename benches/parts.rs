@@ -78,7 +78,7 @@ pub fn sketch(rounds: usize, values: u64, per_interval: u64) -> f64 {
         for i in 0..values {
             sketch.add(Dice(i).bits(Purpose::Service, 1) >> 36);
             if (i + 1) % per_interval == 0 {
-                black_box(sketch.take(None, |_, _| ()));
+                black_box(sketch.take(|_, _| ()));
             }
         }
         values

@@ -14,4 +14,3 @@ pub use layout::{GateLayout, Layout};
 pub use percentiles::{Percentiles, Sketch};
 pub use recorder::{From, LedgerId, Recorder, Refuser, Served};
 pub use rows::{Count, GaugeRow, LatencyRow, OutcomeRow, Phase, RequestRow, Sink, SummaryRow, TimelineRow};
-pub use totals::Totals;

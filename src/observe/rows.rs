@@ -141,6 +141,16 @@ pub struct Tokens {
     pub refunded: u64,
 }
 
+impl Tokens {
+    /// Adds those of others.
+    pub(super) fn include(&mut self, others: &Tokens) {
+        self.offered += others.offered;
+        self.reserved += others.reserved;
+        self.settled += others.settled;
+        self.refunded += others.refunded;
+    }
+}
+
 /// One interval of one class.
 #[derive(Clone, Copy, Debug)]
 pub struct TimelineRow<'a> {

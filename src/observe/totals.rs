@@ -35,10 +35,7 @@ struct Tenant {
 
 #[derive(Clone, Debug, Default)]
 struct ClassTotals {
-    calls: u64,
     counts: [u64; Count::LEN],
-    queue_wait: Total,
-    latency: Total,
     queue_depth_max: u64,
     in_flight_area: u128,
     starved: Nanos,
@@ -60,8 +57,7 @@ impl Totals {
     }
 
     #[inline]
-    pub(super) fn born(&mut self, class: usize, ask: &Ask) {
-        self.classes[class].calls += 1;
+    pub(super) fn born(&mut self, ask: &Ask) {
         if let Some(tenants) = &mut self.tenants {
             let tenant = ask.tenant as usize;
             if tenants.len() <= tenant {
@@ -80,14 +76,6 @@ impl Totals {
 
     pub(super) fn counts(&mut self, class: usize, counts: &[u64; Count::LEN]) {
         self.classes[class].counts.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-    }
-
-    pub(super) fn queue_wait(&mut self, class: usize) -> &mut Total {
-        &mut self.classes[class].queue_wait
-    }
-
-    pub(super) fn latency(&mut self, class: usize) -> &mut Total {
-        &mut self.classes[class].latency
     }
 
     pub(super) fn used(&mut self, phase: Phase, usage: Use) {
@@ -119,41 +107,39 @@ impl Totals {
         }
     }
 
-    /// Calls born in the main phase, of all classes.
-    pub fn calls(&self) -> u64 {
-        self.classes.iter().map(|class| class.calls).sum()
-    }
-
-    /// One count over all classes.
-    pub fn count(&self, count: Count) -> u64 {
-        self.classes.iter().map(|class| class.counts[count as usize]).sum()
-    }
-
-    /// The total's row, then one row for each class.
-    pub(super) fn rows<'a>(&self, layout: &'a Layout) -> Vec<SummaryRow<'a>> {
-        let mut all = ClassTotals::default();
-        for class in &self.classes {
+    /// The total's row, then one row for each class. `times` are the waits and latencies of each class.
+    pub(super) fn rows<'a>(&self, layout: &'a Layout, times: &[[Total; 2]]) -> Vec<SummaryRow<'a>> {
+        let (mut all, mut all_times) = (ClassTotals::default(), [Total::default(), Total::default()]);
+        for (class, times) in self.classes.iter().zip(times) {
             all.merge(class);
+            all_times.iter_mut().zip(times).for_each(|(all, times)| all.merge(times));
         }
-        let mut rows = vec![self.row(layout, None, &all)];
+        let mut rows = vec![self.row(layout, None, &all, &all_times)];
         rows[0].fairness = self.fairness();
         rows[0].queue_depth_max = self.most_waiting;
-        rows.extend(
-            layout.classes.iter().zip(&self.classes).map(|(name, class)| self.row(layout, Some(name), class)),
-        );
+        for ((name, class), times) in layout.classes.iter().zip(&self.classes).zip(times) {
+            rows.push(self.row(layout, Some(name), class, times));
+        }
         rows
     }
 
-    fn row<'a>(&self, layout: &'a Layout, class: Option<&'a String>, totals: &ClassTotals) -> SummaryRow<'a> {
+    fn row<'a>(
+        &self,
+        layout: &'a Layout,
+        class: Option<&'a String>,
+        totals: &ClassTotals,
+        [queue_wait, latency]: &[Total; 2],
+    ) -> SummaryRow<'a> {
         let duration = Nanos(layout.duration.0 - layout.warmup.0);
         SummaryRow {
             class: class.map(String::as_str),
             duration,
             warmup: layout.warmup,
-            calls: totals.calls,
+            // Each call makes its first attempt when it is born.
+            calls: totals.counts[Count::First as usize],
             counts: totals.counts,
-            queue_wait: totals.queue_wait.percentiles(),
-            latency: totals.latency.percentiles(),
+            queue_wait: queue_wait.percentiles(),
+            latency: latency.percentiles(),
             queue_depth_max: totals.queue_depth_max,
             in_flight_avg: totals.in_flight_area as f64 / duration.0 as f64,
             utilization: utilization(self.busy, self.capacity),
@@ -174,10 +160,7 @@ impl Totals {
 
 impl ClassTotals {
     fn merge(&mut self, other: &ClassTotals) {
-        self.calls += other.calls;
         self.counts.iter_mut().zip(&other.counts).for_each(|(sum, count)| *sum += count);
-        self.queue_wait.merge(&other.queue_wait);
-        self.latency.merge(&other.latency);
         self.in_flight_area += other.in_flight_area;
         self.starved = self.starved.max(other.starved);
         if self.series.is_empty() {

@@ -3,8 +3,7 @@
 use super::{PLAIN, Recorder};
 use crate::downstream::Use;
 use crate::gauge::Reading;
-use crate::observe::percentiles::Percentiles;
-use crate::observe::rows::{Count, GaugeRow, LatencyRow, OutcomeRow, Phase, Sink, TimelineRow, Tokens};
+use crate::observe::rows::{Count, GaugeRow, LatencyRow, OutcomeRow, Phase, Sink, TimelineRow};
 use crate::problem::Problem;
 use crate::request::Reason;
 use crate::time::SimTime;
@@ -53,10 +52,14 @@ impl Recorder {
         self.totals.used(phase, usage);
         self.totals.waited(phase, std::mem::replace(&mut self.most_waiting, self.waiting));
         let utilization = utilization(usage.busy, usage.capacity);
-        for class in 0..self.standing.len() {
-            self.check_accounts(class, now)?;
+        for class in 0..self.books.len() {
+            let [main, warm] = &self.books[class].ledgers;
+            let mut counts = main.counts();
+            self.totals.counts(class, &counts);
+            counts.iter_mut().zip(warm.counts()).for_each(|(sum, count)| *sum += count);
+            self.check_accounts(class, &counts, now)?;
             self.outcome_rows(class, sink)?;
-            self.class_rows(class, now, limit, utilization, sink)?;
+            self.class_rows(class, &counts, now, (limit, utilization), sink)?;
         }
         self.index += 1;
         self.start = now;
@@ -66,13 +69,12 @@ impl Recorder {
     fn class_rows(
         &mut self,
         class: usize,
+        counts: &[u64; Count::LEN],
         now: SimTime,
-        limit: Option<Reading>,
-        utilization: Option<f64>,
+        (limit, utilization): (Option<Reading>, Option<f64>),
         sink: &mut dyn Sink,
     ) -> Result<(), Problem> {
         let (index, start, phase) = (self.index, self.start, self.phase());
-        let classes = self.standing.len();
         let name = self.layout.classes[class].as_str();
         let mut failure = Ok(());
         let mut latency_rows = |le, count| {
@@ -80,43 +82,29 @@ impl Recorder {
                 failure = sink.latency(&LatencyRow { index, start, phase, class: name, le, count });
             }
         };
-        let mut nothing = |_, _| ();
-        let (main, warm) = self.ledgers.split_at_mut(classes);
-        let (main, warm) = (&mut main[class], warm.get_mut(class));
-        let mut counts = main.counts;
-        let mut tokens = main.tokens;
-        self.totals.counts(class, &main.counts);
-        if let Some(warm) = &warm {
-            counts.iter_mut().zip(&warm.counts).for_each(|(sum, count)| *sum += count);
-            tokens.offered += warm.tokens.offered;
-            tokens.reserved += warm.tokens.reserved;
-            tokens.settled += warm.tokens.settled;
-            tokens.refunded += warm.tokens.refunded;
+        let nothing = |_, _| ();
+        let book = &mut self.books[class];
+        let [main, warm] = &mut book.ledgers;
+        // Calls of both sorts may have ended in this interval: its rows show all, the totals only those of main.
+        let both = !warm.is_silent();
+        if both {
+            warm.absorb(main);
+            main.queue_wait.take(nothing);
+            main.latency.take(nothing);
+            main.service.take(nothing);
         }
-        let (queue_wait, latency, service): (Percentiles, Percentiles, Percentiles);
-        match warm {
-            // Calls of both sorts ended in this interval: its rows show all, the totals only those of main.
-            Some(warm) if warm.any() => {
-                let mut all = warm.clone();
-                all.absorb(main);
-                queue_wait = all.queue_wait.take(None, &mut nothing);
-                latency = all.latency.take(None, &mut latency_rows);
-                service = all.service.take(None, &mut nothing);
-                main.queue_wait.take(Some(self.totals.queue_wait(class)), &mut nothing);
-                main.latency.take(Some(self.totals.latency(class)), &mut nothing);
-                main.service.take(None, &mut nothing);
-                warm.clear();
-            }
-            _ => {
-                queue_wait = main.queue_wait.take(Some(self.totals.queue_wait(class)), &mut nothing);
-                latency = main.latency.take(Some(self.totals.latency(class)), &mut latency_rows);
-                service = main.service.take(None, &mut nothing);
-            }
-        }
+        let shown = if both { &mut *warm } else { &mut *main };
+        let queue_wait = shown.queue_wait.take(nothing);
+        let latency = shown.latency.take(&mut latency_rows);
+        let service = shown.service.take(nothing);
         failure?;
-        main.counts = [0; Count::LEN];
-        main.tokens = Tokens::default();
-        let standing = &mut self.standing[class];
+        // The waits of what started and the times of what was served; the others' were added as they left.
+        self.sojourns += queue_wait.sum + service.sum;
+        let mut tokens = main.tokens;
+        tokens.include(&warm.tokens);
+        main.clear();
+        warm.clear();
+        let standing = &mut book.standing;
         let (queue_depth, in_flight) = (standing.depth.read(now), standing.in_flight.read(now));
         self.area += queue_depth.area + in_flight.area + standing.deferred.read(now).area;
         let row = TimelineRow {
@@ -125,7 +113,7 @@ impl Recorder {
             length: now - start,
             phase,
             class: name,
-            counts: &counts,
+            counts,
             queue_depth,
             in_flight,
             limit,
@@ -140,25 +128,15 @@ impl Recorder {
         sink.timeline(&row)
     }
 
-    fn outcome_rows(&mut self, class: usize, sink: &mut dyn Sink) -> Result<(), Problem> {
+    fn outcome_rows(&self, class: usize, sink: &mut dyn Sink) -> Result<(), Problem> {
         let (index, start, phase) = (self.index, self.start, self.phase());
-        let table = &mut self.outcomes[class * self.outcome_width..][..self.outcome_width];
+        let [main, warm] = &self.books[class].ledgers;
         let name = self.layout.classes[class].as_str();
-        for (gate, layout) in self.layout.gates.iter().enumerate() {
-            let part = &mut table[self.gate_offsets[gate]..];
-            let slots = PLAIN.len() + layout.stages.len() * Reason::NAMES.len();
-            for (slot, count) in part[..slots].iter_mut().enumerate().filter(|(_, count)| **count > 0) {
-                let (outcome, reason, stage) = match PLAIN.get(slot) {
-                    Some(plain) => (*plain, "", ""),
-                    None => {
-                        let slot = slot - PLAIN.len();
-                        let reason = Reason::NAMES[slot % Reason::NAMES.len()].0;
-                        ("rejected", reason, layout.stages[slot / Reason::NAMES.len()].as_str())
-                    }
-                };
-                let target = layout.target.as_str();
-                let count = std::mem::take(count);
-                sink.outcome(&OutcomeRow {
+        for (layout, (main, warm)) in self.layout.gates.iter().zip(main.ends.iter().zip(&warm.ends)) {
+            let target = layout.target.as_str();
+            let mut row = |outcome, reason, stage, count| match count {
+                0 => Ok(()),
+                _ => sink.outcome(&OutcomeRow {
                     index,
                     start,
                     phase,
@@ -168,7 +146,15 @@ impl Recorder {
                     stage,
                     target,
                     count,
-                })?;
+                }),
+            };
+            for (slot, outcome) in PLAIN.into_iter().enumerate() {
+                row(outcome, "", "", main.plain[slot] + warm.plain[slot])?;
+            }
+            for (stage, (main, warm)) in layout.stages.iter().zip(main.rejected.iter().zip(&warm.rejected)) {
+                for (slot, (reason, _)) in Reason::NAMES.into_iter().enumerate() {
+                    row("rejected", reason, stage, main[slot] + warm[slot])?;
+                }
             }
         }
         Ok(())
