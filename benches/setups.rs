@@ -14,6 +14,7 @@ use tidegate::report::csv::{Files, Nameless};
 use tidegate::request::{ClassId, Key, Knob};
 use tidegate::rng::Stream;
 use tidegate::time::{Nanos, SimTime};
+use tidegate::traffic::AnySource;
 use tidegate::traffic::arrivals::{Listed, Poisson};
 use tidegate::traffic::draws::{Choice, Draws};
 use tidegate::traffic::profile::RateProfile;
@@ -41,7 +42,7 @@ fn poisson(name: &str, rate: Rate, seed: u64, duration: Nanos) -> Traffic {
     let stream = Stream::new(seed, &format!("traffic/{name}/arrivals"));
     Traffic {
         name: name.into(),
-        source: Box::new(Poisson::new(&RateProfile::constant(rate), stream, duration)),
+        source: AnySource::Poisson(Box::new(Poisson::new(&RateProfile::constant(rate), stream, duration))),
         dice: Stream::new(seed, &format!("traffic/{name}/calls")),
         draws: Draws::default(),
         class: ClassId(0),
@@ -55,7 +56,7 @@ fn gate(limiters: Vec<Box<dyn Limiter>>, queue: Option<u64>) -> Gate {
         parking: vec![Parking::No; limiters.len()],
         limiters,
         admissions: vec![],
-        queue: Some(Box::new(Fifo::new(queue, None))),
+        queue: Some(Fifo::new(queue, None).into()),
         downstream: 0,
         take: Take::AllOrNone,
     }
@@ -78,7 +79,7 @@ fn simple(rate: Rate, gate: Gate, downstream: Slots, seed: u64, duration: Nanos)
         traffics: vec![poisson("t", rate, seed, duration)],
         clients: vec![Client::patient()],
         gates: vec![gate],
-        downstreams: vec![Box::new(downstream)],
+        downstreams: vec![downstream.into()],
         changes: vec![],
     }
 }
@@ -176,10 +177,10 @@ pub fn classes(count: u64, duration: Nanos) -> Setup {
 /// are pending all the time, and none fires.
 pub fn waiting(waiting: u64, duration: Nanos) -> Setup {
     let mut setup = w1(1, duration);
-    setup.downstreams = vec![Box::new(Slots::new(Some(1), exponential(1.25e6)))];
+    setup.downstreams = vec![Slots::new(Some(1), exponential(1.25e6)).into()];
     let crowd =
         Listed::new(vec![Default::default(); waiting as usize], duration).expect("all at one instant");
-    setup.traffics.push(Traffic { source: Box::new(crowd), ..poisson("crowd", per_second(1), 1, duration) });
+    setup.traffics.push(Traffic { source: crowd.into(), ..poisson("crowd", per_second(1), 1, duration) });
     setup.clients[0].timeout = Some(Nanos::secs(10_000_000));
     setup.layout.drain = Nanos::secs(10_000);
     setup

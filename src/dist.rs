@@ -149,22 +149,22 @@ impl Dist {
     #[inline]
     pub fn quantile(&self, bits: u64) -> f64 {
         match self.law {
-            Law::Constant(value) => value,
-            Law::Uniform { low, width } => low + width * share(bits),
             Law::Exponential { mean } => mean * neg_ln_share(!bits),
-            Law::Lognormal { median, sigma } => median * exp(sigma * normal_of_bits(bits)),
-            _ => self.rarer_quantile(bits),
+            _ => self.other_quantile(bits),
         }
     }
 
     #[inline(never)]
-    fn rarer_quantile(&self, bits: u64) -> f64 {
+    fn other_quantile(&self, bits: u64) -> f64 {
         match &self.law {
+            Law::Constant(value) => *value,
+            Law::Uniform { low, width } => low + width * share(bits),
+            Law::Exponential { mean } => mean * neg_ln_share(!bits),
+            Law::Lognormal { median, sigma } => median * exp(sigma * normal_of_bits(bits)),
             Law::Gamma { shape, scale } => scale * gamma_of_bits(*shape, bits),
             Law::Weibull { inverse_shape, scale } => scale * pow(neg_ln_share(!bits), *inverse_shape),
             Law::Pareto { shape, minimum } => minimum * exp(neg_ln_share(!bits) / shape),
             Law::Empirical(values) => values[pick::scaled(bits, values.len() as u64) as usize],
-            _ => unreachable!("quantile answers for the others"),
         }
     }
 

@@ -11,6 +11,7 @@ pub mod slots;
 use crate::gauge::Reading;
 use crate::request::{Ask, Knob};
 use crate::time::{Nanos, SimTime};
+use slots::Slots;
 
 /// Work as a downstream accepts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,10 @@ pub struct Use {
 pub trait Downstream: Send {
     /// Whether it can start one more.
     fn has_room(&self, ask: &Ask) -> bool;
+    /// Whether it has room for nothing, whatever is asked. `false` may mean that it wasn't looked at.
+    fn is_full(&self) -> bool {
+        false
+    }
     /// Starts the call's attempt number `attempt` (from 1).
     fn start(&mut self, now: SimTime, ask: &Ask, attempt: u32) -> Work;
     /// One leaves, finished or not.
@@ -55,4 +60,62 @@ pub trait Downstream: Send {
     fn change(&mut self, now: SimTime, knob: Knob) -> Effect;
     /// Reads the gauges since the last reading: name, reading. Returns how busy it was.
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) -> Use;
+}
+
+/// Any downstream, the common one by value, so that the engine's loop calls it directly.
+pub enum AnyDownstream {
+    /// Slots.
+    Slots(Slots),
+    /// Whatever else.
+    Other(Box<dyn Downstream>),
+}
+
+impl From<Slots> for AnyDownstream {
+    fn from(slots: Slots) -> AnyDownstream {
+        AnyDownstream::Slots(slots)
+    }
+}
+
+impl From<Box<dyn Downstream>> for AnyDownstream {
+    fn from(downstream: Box<dyn Downstream>) -> AnyDownstream {
+        AnyDownstream::Other(downstream)
+    }
+}
+
+/// Calls the method of whichever downstream it is.
+macro_rules! whichever {
+    ($any:expr, $downstream:ident => $call:expr) => {
+        match $any {
+            AnyDownstream::Slots($downstream) => $call,
+            AnyDownstream::Other($downstream) => $call,
+        }
+    };
+}
+
+impl Downstream for AnyDownstream {
+    #[inline(always)]
+    fn has_room(&self, ask: &Ask) -> bool {
+        whichever!(self, downstream => downstream.has_room(ask))
+    }
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        whichever!(self, downstream => downstream.is_full())
+    }
+    #[inline(always)]
+    fn start(&mut self, now: SimTime, ask: &Ask, attempt: u32) -> Work {
+        whichever!(self, downstream => downstream.start(now, ask, attempt))
+    }
+    #[inline(always)]
+    fn leave(&mut self, now: SimTime) {
+        whichever!(self, downstream => downstream.leave(now))
+    }
+    fn slots(&self) -> Option<u64> {
+        whichever!(self, downstream => downstream.slots())
+    }
+    fn change(&mut self, now: SimTime, knob: Knob) -> Effect {
+        whichever!(self, downstream => downstream.change(now, knob))
+    }
+    fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) -> Use {
+        whichever!(self, downstream => downstream.gauges(now, visit))
+    }
 }

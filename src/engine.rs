@@ -5,6 +5,7 @@
 
 pub mod calendar;
 mod changes;
+mod floor;
 mod flow;
 mod gate;
 mod heap;
@@ -12,16 +13,18 @@ mod live;
 mod parked;
 mod service;
 mod setup;
+mod sources;
 
 use crate::client::Client;
-use crate::downstream::Downstream;
-use crate::observe::{Recorder, Sink};
+use crate::observe::{GateLayout, Recorder, Sink};
 use crate::problem::Problem;
-use crate::time::SimTime;
+use crate::time::{Nanos, SimTime};
 use crate::traffic::Known;
 use calendar::{Calendar, Due, Lane, Moment, Slot};
+use floor::Floor;
 use gate::LiveGate;
-use live::{Attempt, Call, Slab, State, resolve};
+use live::{Attempt, Slab, State, resolve};
+use setup::limit;
 pub use setup::{Change, Gate, Parking, Setup, Take, Target, Traffic};
 
 /// Watches a run while it goes on.
@@ -58,25 +61,20 @@ pub struct Outcome {
 /// Runs a simulation to its end and hands every row to `sink`.
 pub fn run(setup: Setup, sink: &mut dyn Sink, watch: &mut dyn Watch) -> Result<Outcome, Problem> {
     let mut engine = Engine::new(setup, sink)?;
-    while engine.step(watch)?.is_some() {}
+    while engine.advance(watch, false)?.is_some() {}
     engine.end()
 }
 
 /// A simulation under way.
 pub struct Engine<'a> {
-    calendar: Calendar,
-    calls: Slab<Call>,
     attempts: Slab<Attempt>,
+    floor: Floor,
     traffics: Vec<LiveTraffic>,
     clients: Vec<LiveClient>,
-    gates: Vec<LiveGate>,
-    downstreams: Vec<Box<dyn Downstream>>,
-    deadlines: Vec<Option<crate::time::Nanos>>,
     changes: std::vec::IntoIter<Change>,
     next_change: Option<Change>,
     sample: Slot,
-    change: Slot,
-    recorder: Recorder,
+    change: Option<Slot>,
     sink: &'a mut dyn Sink,
     wants_requests: bool,
     now: SimTime,
@@ -94,6 +92,8 @@ struct LiveTraffic {
     /// What the source said of the call that comes next.
     pending: Known,
     draws_something: bool,
+    /// How long after its birth a call's answer still counts.
+    deadline: Nanos,
 }
 
 struct LiveClient {
@@ -101,25 +101,50 @@ struct LiveClient {
     timers: Lane,
 }
 
+impl LiveTraffic {
+    /// Asks for the next call and waits for it.
+    #[inline(always)]
+    fn await_call(&mut self, now: SimTime, calendar: &mut Calendar) -> Result<(), Problem> {
+        match self.traffic.source.next(&mut self.pending) {
+            Ok(Some(at)) => {
+                assert!(now <= at, "a source went back in time");
+                calendar.put(self.slot, at, Moment::Arrive);
+                Ok(())
+            }
+            end => {
+                calendar.clear(self.slot);
+                end.map(|_| ())
+            }
+        }
+    }
+}
+
 impl<'a> Engine<'a> {
     /// A simulation before its first event. Fails when a trace can't be read.
     pub fn new(setup: Setup, sink: &'a mut dyn Sink) -> Result<Engine<'a>, Problem> {
         let mut calendar = Calendar::default();
-        let (sample, change) = (calendar.add_slot(0), calendar.add_slot(0));
-        let limit = setup.limit();
+        let sample = calendar.add_slot(0);
+        let change = (!setup.changes.is_empty()).then(|| calendar.add_slot(0));
+        let recorder = Recorder::new(setup.layout, limit(&setup.gates[0], &setup.downstreams));
+        let live_client = |client| LiveClient { client, timers: calendar.add_lane() };
+        let clients = setup.clients.into_iter().map(live_client).collect();
+        let layouts = &recorder.layout().gates;
+        let live_gate = |(gate, layout): (Gate, &GateLayout)| LiveGate {
+            gate,
+            names: layout.stages.clone(),
+            expiries: calendar.add_lane(),
+            parked: parked::Parked::default(),
+        };
+        let gates = setup.gates.into_iter().zip(layouts).map(live_gate).collect();
         let mut engine = Engine {
-            calls: Slab::default(),
             attempts: Slab::default(),
+            floor: Floor { gates, downstreams: setup.downstreams, calendar, recorder },
             traffics: Vec::new(),
-            clients: Vec::new(),
-            gates: Vec::new(),
-            downstreams: setup.downstreams,
-            deadlines: setup.deadlines,
+            clients,
             changes: setup.changes.into_iter(),
             next_change: None,
             sample,
             change,
-            recorder: Recorder::new(setup.layout, limit),
             wants_requests: sink.wants_requests(),
             sink,
             now: SimTime::ZERO,
@@ -128,78 +153,79 @@ impl<'a> Engine<'a> {
             over: false,
             stopped: false,
             failure: None,
-            calendar,
         };
-        for client in setup.clients {
-            let timers = engine.calendar.add_lane();
-            engine.clients.push(LiveClient { client, timers });
-        }
-        for (gate, layout) in setup.gates.into_iter().zip(engine.recorder.layout().gates.clone()) {
-            let expiries = engine.calendar.add_lane();
-            engine.gates.push(LiveGate {
-                gate,
-                names: layout.stages,
-                expiries,
-                parked: parked::Parked::default(),
-            });
-        }
         for (index, traffic) in setup.traffics.into_iter().enumerate() {
-            let slot = engine.calendar.add_slot(index as u64);
-            let draws_something = traffic.draws.any();
-            engine.traffics.push(LiveTraffic { traffic, slot, pending: Known::default(), draws_something });
-            engine.await_arrival(index);
+            let calendar = &mut engine.floor.calendar;
+            let (slot, draws_something) = (calendar.add_slot(index as u64), traffic.draws.any());
+            let deadline = setup.deadlines[traffic.class.0 as usize].unwrap_or(Nanos(u64::MAX));
+            let mut live =
+                LiveTraffic { traffic, slot, pending: Known::default(), draws_something, deadline };
+            engine.failure = live.await_call(SimTime::ZERO, calendar).err().or(engine.failure);
+            engine.traffics.push(live);
         }
-        engine.calendar.put(sample, engine.recorder.interval_end(), Moment::Sample);
+        let end = engine.floor.recorder.interval_end();
+        engine.floor.calendar.put(sample, end, Moment::Sample);
         engine.await_change();
         Ok(engine)
     }
 
-    /// Asks the traffic for its next call and waits for it.
-    #[inline(always)]
-    fn await_arrival(&mut self, index: usize) {
-        let live = &mut self.traffics[index];
-        match live.traffic.source.next(&mut live.pending) {
-            Ok(None) => {}
-            Ok(Some(at)) => {
-                assert!(self.now <= at, "a source went back in time");
-                self.calendar.put(live.slot, at, Moment::Arrive);
-            }
-            Err(problem) => self.failure = Some(problem),
-        }
-    }
-
     fn await_change(&mut self) {
         self.next_change = self.changes.next();
-        if let Some(change) = &self.next_change {
-            self.calendar.put(self.change, change.at, Moment::Change);
+        match (self.change, &self.next_change) {
+            (Some(slot), Some(change)) => self.floor.calendar.put(slot, change.at, Moment::Change),
+            (Some(slot), None) => self.floor.calendar.clear(slot),
+            (None, _) => {}
         }
     }
 
     /// Handles the next event and says which it was; `None` when the run is over.
-    #[inline]
     pub fn step(&mut self, watch: &mut dyn Watch) -> Result<Option<Due>, Problem> {
+        self.advance(watch, true)
+    }
+
+    /// Handles the next event, or all up to the end of the interval; answers the last of them.
+    fn advance(&mut self, watch: &mut dyn Watch, single: bool) -> Result<Option<Due>, Problem> {
         if self.over {
             return Ok(None);
         }
-        let attempts = &self.attempts;
-        let Some(due) = self.calendar.next(|due| alive(attempts, due)) else {
-            return Err(Problem::bug("the calendar ran empty before the run was over"));
-        };
-        self.now = due.time;
-        match due.moment {
-            Moment::Sample => self.sample(watch)?,
-            Moment::Change => self.apply_change(),
-            Moment::Arrive => self.arrive(due.about as usize),
-            Moment::Retry => self.attempt(due.about as u32),
-            _ if !alive(&self.attempts, &due) => return Ok(Some(due)),
-            Moment::Finish => self.finish(due.about as u32),
-            Moment::Wake => self.wake(due.about as u32),
-            Moment::Expire => self.expire(due.about as u32),
-            Moment::Timeout => self.time_out(due.about as u32),
+        loop {
+            let attempts = &self.attempts;
+            if self.events % TIDY_EVERY == 0 {
+                self.floor.calendar.tidy(|due| alive(attempts, due));
+            }
+            let Some(due) = self.floor.calendar.next(|due| alive(attempts, due)) else {
+                return Err(Problem::bug("the calendar ran empty before the run was over"));
+            };
+            self.now = due.time;
+            let about = due.about as u32;
+            let what = match due.moment {
+                Moment::Sample => {
+                    self.sample(watch)?;
+                    0
+                }
+                Moment::Change => {
+                    self.apply_change();
+                    0
+                }
+                Moment::Arrive => self.arrive(due.about as usize),
+                _ if !alive(&self.attempts, &due) => {
+                    if single {
+                        return Ok(Some(due));
+                    }
+                    continue;
+                }
+                Moment::Finish => self.finish(about),
+                Moment::Retry => self.retry(about),
+                Moment::Wake => self.wake(about),
+                Moment::Expire => self.expire(about),
+                Moment::Timeout => self.time_out(about),
+            };
+            self.events += 1;
+            self.floor.recorder.fact(due.time, what << 3 | due.moment as u64);
+            if single || due.moment == Moment::Sample {
+                return Ok(Some(due));
+            }
         }
-        self.events += 1;
-        self.recorder.fact(due.time, due.about << 3 | due.moment as u64);
-        Ok(Some(due))
     }
 
     /// Ends an interval, and the run when arrivals are over and nothing is alive.
@@ -208,20 +234,21 @@ impl<'a> Engine<'a> {
             return Err(problem);
         }
         let now = self.now;
-        let layout = self.recorder.layout();
+        let layout = self.floor.recorder.layout();
         let (arrivals_over, cut) = (layout.duration.0 <= now.0, layout.last() <= now);
         if cut {
             self.cut_off();
         }
-        let (gates, downstreams) = (&mut self.gates, &mut self.downstreams);
-        self.recorder
+        let (gates, downstreams) = (&mut self.floor.gates, &mut self.floor.downstreams);
+        self.floor
+            .recorder
             .end_interval(now, self.sink, |visit| setup::read_gauges(gates, downstreams, now, visit))?;
-        self.over = cut || arrivals_over && self.calls.len() == 0;
+        self.over = cut || arrivals_over && self.attempts.is_empty();
         if !watch.tick(now) {
             (self.over, self.stopped) = (true, true);
         }
         if !self.over {
-            self.calendar.put(self.sample, self.recorder.interval_end(), Moment::Sample);
+            self.floor.calendar.put(self.sample, self.floor.recorder.interval_end(), Moment::Sample);
         }
         Ok(())
     }
@@ -232,12 +259,12 @@ impl<'a> Engine<'a> {
             return Err(problem);
         }
         if !self.stopped {
-            self.recorder.check_littles_law()?;
-            self.recorder.summaries(self.sink)?;
+            self.floor.recorder.check_littles_law()?;
+            self.floor.recorder.summaries(self.sink)?;
         }
         self.over = true;
         Ok(Outcome {
-            fingerprint: self.recorder.fingerprint(),
+            fingerprint: self.floor.recorder.fingerprint(),
             calls: self.born,
             events: self.events,
             ended: self.now,
@@ -247,16 +274,16 @@ impl<'a> Engine<'a> {
 
     /// The hash of all facts so far.
     pub fn fingerprint(&self) -> u64 {
-        self.recorder.fingerprint()
+        self.floor.recorder.fingerprint()
     }
 }
 
+/// So many events go by before the calendar is looked through for dead ones that it would be better without.
+const TIDY_EVERY: u64 = 1024;
+
 /// Whether the attempt that an event is about still waits for it.
-#[inline]
+#[inline(always)]
 fn alive(attempts: &Slab<Attempt>, due: &Due) -> bool {
-    if matches!(due.moment, Moment::Sample | Moment::Change | Moment::Arrive | Moment::Retry) {
-        return true;
-    }
     let (index, generation) = resolve(due.about);
     let attempt = &attempts[index];
     attempt.generation == generation
@@ -264,6 +291,7 @@ fn alive(attempts: &Slab<Attempt>, due: &Due) -> bool {
             Moment::Finish => attempt.state == State::Serving && attempt.finish == due.time,
             Moment::Expire => attempt.state == State::Queued,
             Moment::Wake => attempt.state == State::Deferred,
-            _ => attempt.timed,
+            Moment::Timeout => attempt.timed,
+            Moment::Retry | Moment::Arrive | Moment::Change | Moment::Sample => true,
         }
 }

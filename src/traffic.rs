@@ -11,6 +11,7 @@ pub mod trace;
 use crate::problem::Problem;
 use crate::request::Ask;
 use crate::time::SimTime;
+use arrivals::Poisson;
 
 /// Where calls come from.
 pub trait Source: Send {
@@ -19,6 +20,31 @@ pub trait Source: Send {
     /// What the source itself knows of the call (a trace's tokens, say) it writes into `known`. Fails when a trace
     /// can no longer be read.
     fn next(&mut self, known: &mut Known) -> Result<Option<SimTime>, Problem>;
+}
+
+/// Any source, the common one by value, so that the engine's loop calls it directly.
+pub enum AnySource {
+    /// Calls by chance.
+    Poisson(Box<Poisson>),
+    /// Whatever else.
+    Other(Box<dyn Source>),
+}
+
+impl<S: Source + 'static> From<S> for AnySource {
+    fn from(source: S) -> AnySource {
+        AnySource::Other(Box::new(source))
+    }
+}
+
+impl AnySource {
+    /// See [`Source::next`].
+    #[inline(always)]
+    pub fn next(&mut self, known: &mut Known) -> Result<Option<SimTime>, Problem> {
+        match self {
+            AnySource::Poisson(poisson) => Ok(poisson.next_time()),
+            AnySource::Other(other) => other.next(known),
+        }
+    }
 }
 
 /// What a list or a trace says of one call; what it does not say stays with the traffic.

@@ -43,11 +43,10 @@ impl Exponential {
         let max = self.max.0 as f64;
         let mut bound = (self.base.0 as f64).min(max);
         // Multiplied one by one, which is exact for powers of two; it stops at the cap.
-        for _ in 1..attempts {
+        let mut grown = 1;
+        while grown < attempts && bound < max && self.factor != 1.0 {
             bound = (bound * self.factor).min(max);
-            if max <= bound || self.factor == 1.0 {
-                break;
-            }
+            grown += 1;
         }
         let share = || dice.share(Purpose::Backoff, attempts);
         Nanos::from_f64(match self.jitter {

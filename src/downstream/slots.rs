@@ -63,6 +63,11 @@ impl Downstream for Slots {
     }
 
     #[inline]
+    fn is_full(&self) -> bool {
+        self.slots.is_some_and(|slots| slots <= self.busy.value())
+    }
+
+    #[inline(always)]
     fn start(&mut self, now: SimTime, ask: &Ask, attempt: u32) -> Work {
         self.busy.up(now, 1);
         if self.outage {

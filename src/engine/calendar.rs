@@ -12,6 +12,7 @@
 //! cleared of them when they outnumber the live ones.
 
 use super::heap::{Entry, Heap};
+use super::sources::{SOURCES, Sources};
 use crate::time::SimTime;
 use std::collections::VecDeque;
 
@@ -53,27 +54,32 @@ impl Moment {
     ];
 }
 
-/// Time, moment and sequence number in one number: 64, 3 and 61 bits.
+/// Time, then moment and sequence number in one number: 64, 3 and 61 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key(pub(super) u128);
+pub(super) struct Key {
+    time: SimTime,
+    order: u64,
+}
 
 impl Key {
     /// Later than everything.
-    pub(super) const NEVER: Key = Key(u128::MAX);
+    pub(super) const NEVER: Key = Key { time: SimTime(u64::MAX), order: u64::MAX };
 
-    #[inline]
+    #[inline(always)]
     fn new(time: SimTime, moment: Moment, sequence: u64) -> Key {
-        Key((time.0 as u128) << 64 | ((moment as u128) << 61 | sequence as u128))
+        Key { time, order: (moment as u64) << 61 | sequence }
     }
 
-    #[inline]
-    fn time(self) -> SimTime {
-        SimTime((self.0 >> 64) as u64)
-    }
-
-    #[inline]
+    #[inline(always)]
     fn moment(self) -> Moment {
-        Moment::ALL[(self.0 as u64 >> 61) as usize]
+        Moment::ALL[(self.order >> 61) as usize]
+    }
+
+    /// Whether it comes before `other`; compared as one wide number, which takes no branch.
+    #[inline(always)]
+    pub(super) fn before(self, other: Key) -> bool {
+        let wide = |key: Key| (key.time.0 as u128) << 64 | key.order as u128;
+        wide(self) < wide(other)
     }
 }
 
@@ -126,7 +132,7 @@ impl Default for Source {
 
 #[derive(Debug)]
 struct Timers {
-    /// Its place among the sources; without one its timers go to the heap.
+    /// Its place among the sources; when all are taken its timers go to the heap.
     source: Option<usize>,
     waiting: VecDeque<Entry>,
     dead: usize,
@@ -140,8 +146,7 @@ impl Calendar {
 
     /// Adds a lane, empty.
     pub fn add_lane(&mut self) -> Lane {
-        let source = self.add_source(Source::Lane(self.lanes.len() as u32));
-        self.lanes.push(Timers { source, waiting: VecDeque::new(), dead: 0 });
+        self.lanes.push(Timers { source: None, waiting: VecDeque::new(), dead: 0 });
         Lane(self.lanes.len() - 1)
     }
 
@@ -168,6 +173,13 @@ impl Calendar {
         }
     }
 
+    /// Empties the slot: after its event was due it has to be put again or cleared.
+    pub fn clear(&mut self, slot: Slot) {
+        if let Some(source) = slot.source {
+            self.sources.set(source as usize, Key::NEVER);
+        }
+    }
+
     /// Schedules any event.
     #[inline(always)]
     pub fn schedule(&mut self, time: SimTime, moment: Moment, about: u64) {
@@ -180,55 +192,80 @@ impl Calendar {
     pub fn set_timer(&mut self, lane: Lane, time: SimTime, moment: Moment, about: u64) {
         let entry = Entry { key: self.key(time, moment), about };
         let timers = &mut self.lanes[lane.0];
-        let Some(source) = timers.source else { return self.heap.push(entry) };
+        let Some(source) = timers.source else { return self.set_first_timer(lane, entry) };
         match timers.waiting.back() {
             // The lane's length was changed to a shorter one.
-            Some(last) if entry.key < last.key => return self.heap.push(entry),
+            Some(last) if entry.key.before(last.key) => return self.heap.push(entry),
             Some(_) => {}
             None => self.sources.set(source, entry.key),
         }
         timers.waiting.push_back(entry);
     }
 
-    /// Notes that a timer of the lane is dead; clears the lane when the dead outnumber the live.
-    #[inline]
-    pub fn timer_died(&mut self, lane: Lane, alive: impl Fn(&Due) -> bool) {
-        let timers = &mut self.lanes[lane.0];
-        let Some(source) = timers.source else { return self.event_died(alive) };
-        timers.dead += 1;
-        if 64 + timers.waiting.len() / 2 < timers.dead {
-            timers.waiting.retain(|entry| alive(&entry.due()));
-            timers.dead = 0;
-            self.sources.set(source, timers.head());
+    /// A lane gets its place among the sources with its first timer, since an unused one would only be looked at.
+    #[inline(never)]
+    fn set_first_timer(&mut self, lane: Lane, entry: Entry) {
+        let source = self.add_source(Source::Lane(lane.0 as u32));
+        match source {
+            Some(index) => {
+                self.sources.set(index, entry.key);
+                let timers = &mut self.lanes[lane.0];
+                (timers.source, timers.waiting) = (source, VecDeque::from([entry]));
+            }
+            None => self.heap.push(entry),
         }
     }
 
-    /// Notes that an event of the heap is dead; clears the heap when the dead outnumber the live.
-    pub fn event_died(&mut self, alive: impl Fn(&Due) -> bool) {
+    /// Notes that a timer of the lane is dead.
+    #[inline(always)]
+    pub fn timer_died(&mut self, lane: Lane) {
+        let timers = &mut self.lanes[lane.0];
+        match timers.source {
+            Some(_) => timers.dead += 1,
+            None => self.heap_dead += 1,
+        }
+    }
+
+    /// Notes that an event of the heap is dead.
+    #[inline(always)]
+    pub fn event_died(&mut self) {
         self.heap_dead += 1;
+    }
+
+    /// Forgets the dead where they outnumber the live; to be called once in a while.
+    pub fn tidy(&mut self, alive: impl Fn(&Due) -> bool) {
+        for timers in &mut self.lanes {
+            if 64 + timers.waiting.len() / 2 < timers.dead {
+                timers.waiting.retain(|entry| alive(&entry.due()));
+                timers.dead = 0;
+                if let Some(source) = timers.source {
+                    self.sources.set(source, timers.head());
+                }
+            }
+        }
         if 64 + self.heap.len() / 2 < self.heap_dead {
             self.heap.retain(|entry| alive(&entry.due()));
             self.heap_dead = 0;
         }
     }
 
-    /// Takes out the event that comes next. Timers at the head of a lane that are not `alive` are skipped.
+    /// Takes out the event that comes next; a slot's stays until it is put again or cleared, so that its place is
+    /// looked at once. Timers at the head of a lane that are not `alive` are skipped.
     #[inline(always)]
     pub fn next(&mut self, alive: impl Fn(&Due) -> bool) -> Option<Due> {
         let (source, key) = self.sources.first();
         if let Some(top) = self.heap.first()
-            && top.key < key
+            && top.key.before(key)
         {
-            return self.heap.pop().map(|entry| entry.due());
+            let due = top.due();
+            self.heap.take_first();
+            return Some(due);
         }
         if key == Key::NEVER {
             return None;
         }
         match self.kinds[source % SOURCES] {
-            Source::Slot(about) => {
-                self.sources.set(source, Key::NEVER);
-                Some(Due { time: key.time(), moment: key.moment(), about })
-            }
+            Source::Slot(about) => Some(Due { time: key.time, moment: key.moment(), about }),
             Source::Lane(lane) => {
                 let timers = &mut self.lanes[lane as usize];
                 let due = timers.waiting.pop_front()?.due();
@@ -253,45 +290,7 @@ impl Timers {
 impl Entry {
     #[inline]
     fn due(&self) -> Due {
-        Due { time: self.key.time(), moment: self.key.moment(), about: self.about }
-    }
-}
-
-/// The next events of a few sources, and which of them is the first of all.
-#[derive(Debug)]
-struct Sources {
-    keys: [Key; SOURCES],
-    used: usize,
-    first: usize,
-}
-
-/// So many sources are looked through one by one faster than any structure over them is kept up.
-const SOURCES: usize = 16;
-
-impl Default for Sources {
-    fn default() -> Sources {
-        Sources { keys: [Key::NEVER; SOURCES], used: 0, first: 0 }
-    }
-}
-
-impl Sources {
-    #[inline(always)]
-    fn set(&mut self, index: usize, key: Key) {
-        self.keys[index % SOURCES] = key;
-        if index == self.first {
-            for other in 0..self.used.min(SOURCES) {
-                if self.keys[other] < self.keys[self.first % SOURCES] {
-                    self.first = other;
-                }
-            }
-        } else if key < self.keys[self.first % SOURCES] {
-            self.first = index;
-        }
-    }
-
-    #[inline(always)]
-    fn first(&self) -> (usize, Key) {
-        (self.first, self.keys[self.first % SOURCES])
+        Due { time: self.key.time, moment: self.key.moment(), about: self.about }
     }
 }
 
@@ -346,12 +345,22 @@ mod tests {
                         prop_assert_eq!(due.map(|due| (due.time, due.moment, due.about)), expected.map(|((t, m, _), a)| (t, m, a)));
                         if let Some(due) = due {
                             now = due.time;
-                            in_slot &= due.about != 1_000_000;
+                            if due.about == 1_000_000 {
+                                calendar.clear(slot);
+                                in_slot = false;
+                            }
                         }
                     }
                 }
             }
-            let rest: Vec<u64> = std::iter::from_fn(|| calendar.next(|_| true)).map(|due| due.about).collect();
+            let next = |calendar: &mut Calendar| {
+                let due = calendar.next(|_| true)?;
+                if due.about == 1_000_000 {
+                    calendar.clear(slot);
+                }
+                Some(due.about)
+            };
+            let rest: Vec<u64> = std::iter::from_fn(|| next(&mut calendar)).collect();
             prop_assert_eq!(rest, model.into_values().collect::<Vec<_>>());
         }
     }

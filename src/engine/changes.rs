@@ -1,11 +1,12 @@
 //! What the scenario changes while a run goes on, and its end by force.
 
+use super::Engine;
 use super::calendar::Moment;
-use super::live::{State, reference};
+use super::live::{Attempt, State, reference};
 use super::service::Ending;
-use super::setup::{self, Target};
-use super::{Engine, alive};
-use crate::downstream::Effect;
+use super::setup::Target;
+use crate::downstream::{Downstream, Effect};
+use crate::queue::Queue;
 use crate::time::Nanos;
 
 impl Engine<'_> {
@@ -16,33 +17,41 @@ impl Engine<'_> {
         self.await_change();
         match change.target {
             Target::Limiter { gate, stage } => {
-                self.gates[gate].gate.limiters[stage].change(now, change.knob);
+                self.floor.gates[gate].gate.limiters[stage].change(now, change.knob);
                 self.wake_heads(gate);
             }
             Target::Admission { gate, stage } => {
-                self.gates[gate].gate.admissions[stage].change(now, change.knob)
+                self.floor.gates[gate].gate.admissions[stage].change(now, change.knob)
             }
             Target::Queue { gate } => {
-                if let Some(queue) = &mut self.gates[gate].gate.queue {
+                if let Some(queue) = &mut self.floor.gates[gate].gate.queue {
                     queue.change(change.knob);
                 }
             }
-            Target::Downstream(index) => match self.downstreams[index].change(now, change.knob) {
+            Target::Downstream(index) => match self.floor.downstreams[index].change(now, change.knob) {
                 Effect::None => {}
                 Effect::Stretch(factor) => self.stretch(index, factor),
                 Effect::Crash => self.crash(index),
             },
         }
-        self.recorder.limit(now, setup::limit(&self.gates[0].gate, &self.downstreams));
-        (0..self.gates.len()).for_each(|gate| self.offer(gate));
+        let limit = self.floor.limit();
+        self.floor.recorder.limit(now, limit);
+        (0..self.floor.gates.len()).for_each(|gate| self.offer(gate));
     }
 
+    /// The attempts that a downstream works on, in the order of their calls, wherever they lie.
     fn serving(&self, downstream: usize) -> Vec<u32> {
-        let here = |index: &u32| {
-            let attempt = &self.attempts[*index];
-            attempt.state == State::Serving && self.gates[attempt.gate as usize].gate.downstream == downstream
-        };
-        self.attempts.places().filter(here).collect()
+        self.in_order(|attempt| {
+            attempt.state == State::Serving
+                && self.floor.gates[attempt.gate as usize].gate.downstream == downstream
+        })
+    }
+
+    fn in_order(&self, which: impl Fn(&Attempt) -> bool) -> Vec<u32> {
+        let mut chosen: Vec<u32> =
+            self.attempts.places().filter(|index| which(&self.attempts[*index])).collect();
+        chosen.sort_unstable_by_key(|index| (self.attempts[*index].call, self.attempts[*index].number));
+        chosen
     }
 
     /// What remains of the work in a downstream takes `factor` times as long.
@@ -52,9 +61,8 @@ impl Engine<'_> {
             let left = Nanos::from_f64((attempt.finish - self.now).0 as f64 * factor);
             attempt.finish = self.now.saturating_add(left);
             let (at, about) = (attempt.finish, reference(index, attempt.generation));
-            self.calendar.schedule(at, Moment::Finish, about);
-            let attempts = &self.attempts;
-            self.calendar.event_died(|due| alive(attempts, due));
+            self.floor.calendar.schedule(at, Moment::Finish, about);
+            self.floor.calendar.event_died();
         }
     }
 
@@ -64,21 +72,18 @@ impl Engine<'_> {
             let attempt = &mut self.attempts[index];
             (attempt.fails, attempt.finish) = (true, self.now);
             let about = reference(index, attempt.generation);
-            self.calendar.schedule(self.now, Moment::Finish, about);
-            let attempts = &self.attempts;
-            self.calendar.event_died(|due| alive(attempts, due));
+            self.floor.calendar.schedule(self.now, Moment::Finish, about);
+            self.floor.calendar.event_died();
         }
     }
 
     /// The run is cut off: what is alive is unfinished.
     pub(super) fn cut_off(&mut self) {
-        for index in self.attempts.places() {
+        for index in self.in_order(|attempt| attempt.state != State::Outside) {
             let attempt = &self.attempts[index];
-            if attempt.state != State::Outside {
-                self.recorder.unfinished(self.calls[attempt.call].ledger, attempt.gate as usize);
-                if self.wants_requests {
-                    self.log(index, Ending::Unfinished);
-                }
+            self.floor.recorder.unfinished(attempt.ledger, attempt.gate as usize);
+            if self.wants_requests {
+                self.log(index, Ending::Unfinished);
             }
         }
     }

@@ -4,8 +4,9 @@ use super::calendar::Lane;
 use super::parked::{Line, Parked, line};
 use super::setup::{Gate, Take};
 use crate::admission::Answer;
-use crate::downstream::Downstream;
+use crate::downstream::{AnyDownstream, Downstream};
 use crate::limiter::Verdict;
+use crate::queue::Queue;
 use crate::request::{Ask, End, Reason};
 use crate::time::{Nanos, SimTime};
 
@@ -104,7 +105,7 @@ impl LiveGate {
 
     /// Asks the admission stages and the downstream.
     #[inline(always)]
-    pub(super) fn room(&self, downstreams: &[Box<dyn Downstream>], now: SimTime, ask: &Ask) -> Room {
+    pub(super) fn room(&self, downstream: &AnyDownstream, now: SimTime, ask: &Ask) -> Room {
         let gate = &self.gate;
         let mut lacking = None;
         for (number, stage) in gate.admissions.iter().enumerate() {
@@ -121,10 +122,16 @@ impl LiveGate {
         if let Some((stage, for_all)) = lacking {
             return Room::None { stage, for_all };
         }
-        if downstreams[gate.downstream].has_room(ask) {
+        if downstream.has_room(ask) {
             return Room::Some;
         }
         Room::None { stage: self.downstream_number(), for_all: true }
+    }
+
+    /// Whether nothing at all can start, whoever asks.
+    #[inline(always)]
+    pub(super) fn is_full(&self, downstream: &AnyDownstream) -> bool {
+        self.gate.admissions.is_empty() && downstream.is_full()
     }
 
     /// Whether someone waits whom nobody may overtake.

@@ -1,7 +1,8 @@
-//! What is alive: calls and their attempts, each in a dense slab.
+//! What is alive: attempts, each with what its call carries, in a dense slab.
 //!
-//! A call lives until it is answered or given up *and* none of its attempts is at work any more; work that was
-//! abandoned by its caller goes on as an orphan of a call that may have ended.
+//! A call has one attempt at a time that its caller waits for, so the attempt carries the call's facts, and there is
+//! one place to look at in an event. Between two attempts the place waits for the retry. Work that was abandoned by
+//! its caller keeps its place as an orphan; a retry then takes a place of its own.
 
 use crate::observe::LedgerId;
 use crate::request::Ask;
@@ -20,30 +21,30 @@ impl<T> Default for Slab<T> {
     }
 }
 
-impl<T> Slab<T> {
-    /// Puts a thing in a free place; `make` gets what lay there before.
-    #[inline]
-    pub(super) fn insert(&mut self, make: impl FnOnce(Option<&T>) -> T) -> u32 {
-        match self.free.pop() {
-            Some(index) => {
-                let place = &mut self.places[index as usize];
-                *place = make(Some(place));
-                index
-            }
-            None => {
-                self.places.push(make(None));
-                (self.places.len() - 1) as u32
-            }
-        }
+impl<T: Default> Slab<T> {
+    /// A free place with what lay there before.
+    #[inline(always)]
+    pub(super) fn occupy(&mut self) -> (u32, &mut T) {
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None => self.grow(),
+        };
+        (index, &mut self.places[index as usize])
     }
 
-    #[inline]
+    #[inline(never)]
+    fn grow(&mut self) -> u32 {
+        self.places.push(T::default());
+        (self.places.len() - 1) as u32
+    }
+
+    #[inline(always)]
     pub(super) fn free(&mut self, index: u32) {
         self.free.push(index);
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.places.len() - self.free.len()
+    pub(super) fn is_empty(&self) -> bool {
+        self.places.len() == self.free.len()
     }
 
     /// Numbers of all places, free ones too.
@@ -54,42 +55,24 @@ impl<T> Slab<T> {
 
 impl<T> std::ops::Index<u32> for Slab<T> {
     type Output = T;
-    #[inline]
+    #[inline(always)]
     fn index(&self, index: u32) -> &T {
         &self.places[index as usize]
     }
 }
 
 impl<T> std::ops::IndexMut<u32> for Slab<T> {
-    #[inline]
+    #[inline(always)]
     fn index_mut(&mut self, index: u32) -> &mut T {
         &mut self.places[index as usize]
     }
 }
 
-/// One thing that a client wants done.
-#[derive(Clone, Debug)]
-pub(super) struct Call {
-    pub(super) ask: Ask,
-    pub(super) born: SimTime,
-    /// Its number in the order of birth.
-    pub(super) number: u64,
-    /// Attempts made so far.
-    pub(super) attempts: u32,
-    /// Attempts alive.
-    pub(super) live: u32,
-    pub(super) traffic: u16,
-    pub(super) client: u16,
-    pub(super) gate: u16,
-    pub(super) ledger: LedgerId,
-    /// Whether the client still wants an answer.
-    pub(super) open: bool,
-}
-
 /// Where an attempt is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum State {
-    /// Nowhere: the place is free, or the attempt has just arrived.
+    /// Nowhere: its place is free or waits for a retry, or it has just arrived.
+    #[default]
     Outside,
     /// It waits in the gate's queue.
     Queued,
@@ -99,18 +82,27 @@ pub(super) enum State {
     Serving,
 }
 
-/// One try of a call.
-#[derive(Clone, Debug)]
+/// One try of a call, and what the call carries.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Attempt {
+    pub(super) ask: Ask,
+    /// The call's number in the order of birth.
+    pub(super) call: u64,
+    /// When the call was born.
+    pub(super) born: SimTime,
+    /// The last instant at which an answer counts.
+    pub(super) deadline: SimTime,
     pub(super) arrived: SimTime,
     pub(super) started: SimTime,
     /// When its service ends; an event for another instant is stale.
     pub(super) finish: SimTime,
-    pub(super) call: u32,
     /// Counts the uses of this place, so that timers of earlier ones are recognised.
     pub(super) generation: u32,
     /// Its number among the call's attempts, from 1.
     pub(super) number: u32,
+    pub(super) ledger: LedgerId,
+    pub(super) traffic: u16,
+    pub(super) client: u16,
     pub(super) gate: u16,
     pub(super) state: State,
     pub(super) fails: bool,
@@ -120,14 +112,43 @@ pub(super) struct Attempt {
     pub(super) timed: bool,
 }
 
+impl Attempt {
+    /// The next attempt of the same call, to lie in a place of the given generation.
+    pub(super) fn again(&self, generation: u32) -> Attempt {
+        Attempt {
+            generation,
+            number: self.number + 1,
+            state: State::Outside,
+            fails: false,
+            orphan: false,
+            timed: false,
+            ..self.clone()
+        }
+    }
+
+    /// It has ended: what refers to it no longer does.
+    #[inline(always)]
+    pub(super) fn end(&mut self) {
+        self.state = State::Outside;
+        self.timed = false;
+        self.generation = self.generation.wrapping_add(1);
+    }
+
+    /// Which attempt of which call it is, in one number: the same wherever it lies.
+    #[inline(always)]
+    pub(super) fn story(&self) -> u64 {
+        self.call.rotate_left(8) ^ self.number as u64
+    }
+}
+
 /// A reference to an attempt that an event can hold: its place and generation.
-#[inline]
+#[inline(always)]
 pub(super) fn reference(index: u32, generation: u32) -> u64 {
     (generation as u64) << 32 | index as u64
 }
 
 /// The place and generation of a reference.
-#[inline]
+#[inline(always)]
 pub(super) fn resolve(about: u64) -> (u32, u32) {
     (about as u32, (about >> 32) as u32)
 }

@@ -78,8 +78,8 @@ impl Engine<'_> {
     /// Lets an arriving attempt wait behind those who came before, even if it would pass; answers whether it does.
     pub(super) fn joins_a_line(&mut self, attempt: u32) -> bool {
         let facts = &self.attempts[attempt];
-        let live = &self.gates[facts.gate as usize];
-        match live.parked.occupied(&live.gate.parking, &self.calls[facts.call].ask) {
+        let live = &self.floor.gates[facts.gate as usize];
+        match live.parked.occupied(&live.gate.parking, &facts.ask) {
             Some(line) => {
                 self.park(attempt, line);
                 true
@@ -89,41 +89,41 @@ impl Engine<'_> {
     }
 
     pub(super) fn park(&mut self, attempt: u32, line: Line) {
-        let gate = self.attempts[attempt].gate as usize;
-        self.gates[gate].parked.push(line, attempt);
-        self.attempts[attempt].state = State::Deferred;
-        let ledger = self.calls[self.attempts[attempt].call].ledger;
-        self.recorder.deferred(self.now, ledger);
+        let facts = &mut self.attempts[attempt];
+        self.floor.gates[facts.gate as usize].parked.push(line, attempt);
+        facts.state = State::Deferred;
+        self.floor.recorder.deferred(self.now, facts.ledger);
     }
 
     pub(super) fn wake_at(&mut self, attempt: u32, at: Option<SimTime>) {
         if let Some(at) = at {
             let about = reference(attempt, self.attempts[attempt].generation);
-            self.calendar.schedule(at, Moment::Wake, about);
+            self.floor.calendar.schedule(at, Moment::Wake, about);
         }
     }
 
     /// Looks at the heads of all lines again within this instant.
     pub(super) fn wake_heads(&mut self, gate: usize) {
-        if !self.gates[gate].parked.is_empty() {
-            let heads: Vec<u32> = self.gates[gate].parked.heads().collect();
+        if !self.floor.gates[gate].parked.is_empty() {
+            let heads: Vec<u32> = self.floor.gates[gate].parked.heads().collect();
             heads.into_iter().for_each(|head| self.wake_at(head, Some(self.now)));
         }
     }
 
     /// The head of a line is looked at again.
-    pub(super) fn wake(&mut self, attempt: u32) {
-        let gate = self.attempts[attempt].gate as usize;
-        let ask = self.calls[self.attempts[attempt].call].ask;
-        if !self.gates[gate].parked.is_head(attempt) {
-            return;
+    #[inline(never)]
+    pub(super) fn wake(&mut self, attempt: u32) -> u64 {
+        let facts = &self.attempts[attempt];
+        let (gate, ask, story) = (facts.gate as usize, facts.ask, facts.story());
+        if !self.floor.gates[gate].parked.is_head(attempt) {
+            return story;
         }
-        match self.gates[gate].limit(self.now, &ask) {
+        match self.floor.gates[gate].limit(self.now, &ask) {
             None => {
                 self.leave_line(attempt);
                 self.seek_room(attempt, From::Deferred);
             }
-            Some(refusal) if self.gates[gate].parking_line(self.now, refusal, &ask).is_some() => {
+            Some(refusal) if self.floor.gates[gate].parking_line(self.now, refusal, &ask).is_some() => {
                 self.wake_at(attempt, refusal.at)
             }
             Some(refusal) => {
@@ -131,14 +131,15 @@ impl Engine<'_> {
                 self.reject_limited(attempt, From::Deferred, refusal);
             }
         }
+        story
     }
 
     /// Takes a parked attempt out of its line; the next in it is looked at within the same instant.
     pub(super) fn leave_line(&mut self, attempt: u32) {
         let gate = self.attempts[attempt].gate as usize;
         self.attempts[attempt].state = State::Outside;
-        if let Some(line) = self.gates[gate].parked.remove(attempt)
-            && let Some(next) = self.gates[gate].parked.head(line)
+        if let Some(line) = self.floor.gates[gate].parked.remove(attempt)
+            && let Some(next) = self.floor.gates[gate].parked.head(line)
         {
             self.wake_at(next, Some(self.now));
         }

@@ -1,10 +1,11 @@
 //! Service: how an attempt starts, how it ends, and what its caller does then.
 
+use super::Engine;
 use super::calendar::Moment;
 use super::live::{State, reference};
-use super::{Engine, alive};
 use crate::client::Failure;
 use crate::observe::{From, Refuser, RequestRow, Served};
+use crate::queue::Queue;
 use crate::request::{End, Reason};
 use crate::time::Nanos;
 
@@ -34,114 +35,89 @@ impl Ending {
 }
 
 impl Engine<'_> {
-    /// Starts service.
-    #[inline(always)]
-    pub(super) fn start(&mut self, index: u32, from: From) {
-        let now = self.now;
-        let attempt = &mut self.attempts[index];
-        let call = &self.calls[attempt.call];
-        let gate = &mut self.gates[attempt.gate as usize].gate;
-        gate.admissions.iter_mut().for_each(|stage| stage.take(now, &call.ask));
-        let work = self.downstreams[gate.downstream].start(now, &call.ask, attempt.number);
-        attempt.state = State::Serving;
-        attempt.started = now;
-        attempt.fails = work.fails;
-        attempt.finish = now.saturating_add(work.takes);
-        self.calendar.schedule(attempt.finish, Moment::Finish, reference(index, attempt.generation));
-        self.recorder.admitted(now, call.ledger, from, now - attempt.arrived, &call.ask);
-    }
-
     /// Service ends by itself.
     #[inline(always)]
-    pub(super) fn finish(&mut self, index: u32) {
+    pub(super) fn finish(&mut self, index: u32) -> u64 {
         let now = self.now;
         let attempt = &mut self.attempts[index];
-        let (gate, number, orphan) = (attempt.gate as usize, attempt.call, attempt.orphan);
-        let call = &mut self.calls[number];
-        let late = match self.deadlines[call.ask.class.0 as usize] {
-            Some(deadline) => call.born.saturating_add(deadline) < now,
-            None => false,
-        };
-        let how = match (attempt.fails, orphan || late) {
+        let (took, orphan) = (now - attempt.started, attempt.orphan);
+        let how = match (attempt.fails, orphan || attempt.deadline < now) {
             (true, _) => Served::Failed,
             (false, true) => Served::Wasted,
             (false, false) => Served::Goodput,
         };
-        self.leave_service(index, how);
-        let call = &mut self.calls[number];
+        let end = if how == Served::Failed { End::Failed(took) } else { End::Completed(took) };
+        let story = attempt.story();
+        let gate = attempt.gate;
+        let post = &mut self.floor.post(now, gate);
+        post.leave(&attempt.ask, end);
+        post.recorder.served(now, attempt.ledger, gate as usize, how, took, &attempt.ask);
         if how == Served::Goodput {
-            self.recorder.answered(call.ledger, now - call.born, &call.ask);
+            post.recorder.answered(attempt.ledger, now - attempt.born, &attempt.ask);
         }
-        if !orphan && how != Served::Failed {
-            call.open = false;
+        if attempt.timed || self.wants_requests || how == Served::Failed {
+            self.end_attempt(index, Ending::Served(how));
+            if how == Served::Failed && !orphan {
+                self.failed(index, Failure::Error);
+            } else {
+                self.attempts.free(index);
+            }
+            self.offer(gate as usize);
+            return story;
         }
-        self.end_attempt(index, Ending::Served(how));
-        if !orphan && how == Served::Failed {
-            self.failed(number, Failure::Error);
+        attempt.end();
+        self.attempts.free(index);
+        if let Some((ticket, obstacle)) = post.offer(&mut self.attempts) {
+            self.shed_waiting(ticket, obstacle);
+            self.offer(gate as usize);
         }
-        self.release(number);
-        self.offer(gate)
-    }
-
-    /// Gives back what an attempt in service holds.
-    #[inline(always)]
-    fn leave_service(&mut self, index: u32, how: Served) {
-        let now = self.now;
-        let attempt = &mut self.attempts[index];
-        attempt.state = State::Outside;
-        let call = &self.calls[attempt.call];
-        let took = now - attempt.started;
-        let end = match how {
-            Served::Goodput | Served::Wasted => End::Completed(took),
-            Served::Failed => End::Failed(took),
-            Served::Cancelled => End::Cancelled(took),
-        };
-        let gate = &mut self.gates[attempt.gate as usize].gate;
-        self.downstreams[gate.downstream].leave(now);
-        gate.admissions.iter_mut().for_each(|stage| stage.settle(now, &call.ask, end));
-        gate.limiters.iter_mut().for_each(|limiter| limiter.settle(now, &call.ask, end));
-        self.recorder.served(now, call.ledger, attempt.gate as usize, how, took, &call.ask);
+        story
     }
 
     /// A queue's patience ends.
-    pub(super) fn expire(&mut self, index: u32) {
+    #[inline(never)]
+    pub(super) fn expire(&mut self, index: u32) -> u64 {
         let attempt = &self.attempts[index];
-        let gate = attempt.gate as usize;
-        let ask = self.calls[attempt.call].ask;
+        let (gate, ask, story) = (attempt.gate as usize, attempt.ask, attempt.story());
         self.leave_queue(index);
         self.give_back(gate, &ask);
-        let stage = self.gates[gate].queue_number();
+        let stage = self.floor.gates[gate].queue_number();
         let by = Refuser { gate, stage, reason: Reason::QueueTimeout };
         self.reject(index, From::Queue, by, None, Failure::Unavailable);
-        // It may have been the first, which kept those behind it from starting.
-        self.offer(gate)
+        self.offer_behind(gate);
+        story
     }
 
     /// A caller's patience ends.
-    pub(super) fn time_out(&mut self, index: u32) {
+    #[inline(never)]
+    pub(super) fn time_out(&mut self, index: u32) -> u64 {
+        let now = self.now;
         let attempt = &mut self.attempts[index];
         attempt.timed = false;
-        let (number, gate, state) = (attempt.call, attempt.gate as usize, attempt.state);
-        let call = &self.calls[number];
-        let (ledger, ask, cancels) =
-            (call.ledger, call.ask, self.clients[call.client as usize].client.cancel);
-        self.recorder.timed_out(ledger);
-        match state {
+        let (number, ask, story) = (attempt.gate as usize, attempt.ask, attempt.story());
+        self.floor.recorder.timed_out(attempt.ledger);
+        match attempt.state {
             // It goes on for nobody.
-            State::Serving if !cancels => {
+            State::Serving if !self.clients[attempt.client as usize].client.cancel => {
                 attempt.orphan = true;
-                return self.failed(number, Failure::Timeout);
+                self.given_up(index);
+                return story;
             }
             State::Serving => {
-                self.leave_service(index, Served::Cancelled);
+                let took = now - attempt.started;
+                let mut post = self.floor.post(now, attempt.gate);
+                post.leave(&ask, End::Cancelled(took));
+                post.recorder.served(now, attempt.ledger, number, Served::Cancelled, took, &ask);
+                post.calendar.event_died();
                 self.end_attempt(index, Ending::Served(Served::Cancelled));
-                let attempts = &self.attempts;
-                self.calendar.event_died(|due| alive(attempts, due));
             }
             State::Queued => {
                 self.leave_queue(index);
-                self.give_back(gate, &ask);
+                self.give_back(number, &ask);
                 self.abandon(index, From::Queue);
+                self.failed(index, Failure::Timeout);
+                self.offer_behind(number);
+                return story;
             }
             // What is parked has not been charged yet.
             State::Deferred => {
@@ -150,16 +126,24 @@ impl Engine<'_> {
             }
             State::Outside => {}
         }
-        self.failed(number, Failure::Timeout);
-        self.release(number);
-        self.offer(gate)
+        self.failed(index, Failure::Timeout);
+        self.offer(number);
+        story
+    }
+
+    /// One has left the queue without starting: it may have been the first, which kept those behind it from starting.
+    fn offer_behind(&mut self, gate: usize) {
+        let queue = &self.floor.gates[gate].gate.queue;
+        if queue.as_ref().is_some_and(|queue| queue.head_of_line_blocks()) {
+            self.offer(gate);
+        }
     }
 
     /// An attempt that has not started leaves with its caller.
     fn abandon(&mut self, index: u32, from: From) {
         let attempt = &self.attempts[index];
-        let ledger = self.calls[attempt.call].ledger;
-        self.recorder.abandoned(self.now, ledger, from, self.now - attempt.arrived, attempt.gate as usize);
+        let waited = self.now - attempt.arrived;
+        self.floor.recorder.abandoned(self.now, attempt.ledger, from, waited, attempt.gate as usize);
         self.end_attempt(index, Ending::Abandoned);
     }
 
@@ -173,38 +157,28 @@ impl Engine<'_> {
         failure: Failure,
     ) {
         let attempt = &self.attempts[index];
-        let call = attempt.call;
-        self.recorder.rejected(self.now, self.calls[call].ledger, from, self.now - attempt.arrived, by);
+        self.floor.recorder.rejected(self.now, attempt.ledger, from, self.now - attempt.arrived, by);
         self.end_attempt(index, Ending::Rejected(by, retry_after));
-        self.failed(call, failure);
-        self.release(call);
+        self.failed(index, failure);
     }
 
-    /// The last word on an attempt: its row in the request log, its timer, its place.
+    /// The last word on an attempt: its row in the request log, its timer. Its place is kept.
     #[inline(always)]
     fn end_attempt(&mut self, index: u32, ending: Ending) {
         if self.wants_requests {
             self.log(index, ending);
         }
         let attempt = &mut self.attempts[index];
-        let (number, was_timed) = (attempt.call, attempt.timed);
-        attempt.timed = false;
-        attempt.generation = attempt.generation.wrapping_add(1);
-        self.attempts.free(index);
-        let call = &mut self.calls[number];
-        call.live -= 1;
-        if was_timed {
-            let attempts = &self.attempts;
-            let timers = self.clients[call.client as usize].timers;
-            self.calendar.timer_died(timers, |due| alive(attempts, due));
+        if attempt.timed {
+            self.floor.calendar.timer_died(self.clients[attempt.client as usize].timers);
         }
+        attempt.end();
     }
 
     /// Writes an attempt into the request log.
     pub(super) fn log(&mut self, index: u32, ending: Ending) {
         let attempt = &self.attempts[index];
-        let call = &self.calls[attempt.call];
-        let layout = self.recorder.layout();
+        let layout = self.floor.recorder.layout();
         let gate = &layout.gates[attempt.gate as usize];
         let started = matches!(ending, Ending::Served(_)) || attempt.state == State::Serving;
         let (by, retry_after) = match ending {
@@ -212,11 +186,11 @@ impl Engine<'_> {
             _ => (None, None),
         };
         let row = RequestRow {
-            call: call.number,
+            call: attempt.call,
             attempt: attempt.number,
-            traffic: &self.traffics[call.traffic as usize].traffic.name,
-            class: &layout.classes[call.ask.class.0 as usize],
-            ask: &call.ask,
+            traffic: &self.traffics[attempt.traffic as usize].traffic.name,
+            class: &layout.classes[attempt.ask.class.0 as usize],
+            ask: &attempt.ask,
             arrived: attempt.arrived,
             started: started.then_some(attempt.started),
             ended: self.now,
@@ -231,25 +205,34 @@ impl Engine<'_> {
         }
     }
 
-    /// The client learns that an attempt has failed: it tries again later or gives up.
+    /// The client learns that its attempt has ended without an answer: it tries again later, for which the place
+    /// is kept, or gives up.
     fn failed(&mut self, index: u32, failure: Failure) {
-        let call = &mut self.calls[index];
-        let client = &mut self.clients[call.client as usize].client;
-        match client.retry(self.now, call.ask.dice, call.attempts, failure) {
+        let attempt = &self.attempts[index];
+        let client = &mut self.clients[attempt.client as usize].client;
+        match client.retry(self.now, attempt.ask.dice, attempt.number, failure) {
             Some(wait) => {
-                let at = self.now.saturating_add(wait);
-                self.calendar.schedule(at, Moment::Retry, index as u64);
+                let again = attempt.again(attempt.generation);
+                self.attempts[index] = again;
+                self.schedule_retry(index, wait);
             }
-            None => call.open = false,
+            None => self.attempts.free(index),
         }
     }
 
-    /// Frees a call of which nothing is left.
-    #[inline(always)]
-    fn release(&mut self, index: u32) {
-        let call = &self.calls[index];
-        if !call.open && call.live == 0 {
-            self.calls.free(index);
+    /// The client stops waiting for an attempt that goes on: a retry of it takes a place of its own.
+    fn given_up(&mut self, index: u32) {
+        let attempt = &self.attempts[index];
+        let client = &mut self.clients[attempt.client as usize].client;
+        if let Some(wait) = client.retry(self.now, attempt.ask.dice, attempt.number, Failure::Timeout) {
+            let (facts, (place, free)) = (attempt.clone(), self.attempts.occupy());
+            *free = facts.again(free.generation);
+            self.schedule_retry(place, wait);
         }
+    }
+
+    fn schedule_retry(&mut self, index: u32, wait: Nanos) {
+        let about = reference(index, self.attempts[index].generation);
+        self.floor.calendar.schedule(self.now.saturating_add(wait), Moment::Retry, about);
     }
 }

@@ -3,15 +3,15 @@
 use super::gate::LiveGate;
 use crate::admission::Admission;
 use crate::client::Client;
-use crate::downstream::{Downstream, Use};
+use crate::downstream::{AnyDownstream, Downstream, Use};
 use crate::gauge::Reading;
 use crate::limiter::Limiter;
 use crate::observe::Layout;
-use crate::queue::Queue;
+use crate::queue::AnyQueue;
 use crate::request::{ClassId, Knob};
 use crate::rng::Stream;
 use crate::time::{Nanos, SimTime};
-use crate::traffic::Source;
+use crate::traffic::AnySource;
 use crate::traffic::draws::Draws;
 
 /// One policy under one seed, ready to run.
@@ -27,7 +27,7 @@ pub struct Setup {
     /// What protects the downstreams; the first is the policy that traffic meets.
     pub gates: Vec<Gate>,
     /// What does the work.
-    pub downstreams: Vec<Box<dyn Downstream>>,
+    pub downstreams: Vec<AnyDownstream>,
     /// Changes in the order of time.
     pub changes: Vec<Change>,
 }
@@ -37,7 +37,7 @@ pub struct Traffic {
     /// Its name.
     pub name: String,
     /// When its calls come.
-    pub source: Box<dyn Source>,
+    pub source: AnySource,
     /// Where its calls' luck comes from.
     pub dice: Stream,
     /// What is drawn for each call.
@@ -59,7 +59,7 @@ pub struct Gate {
     /// Stages that ask for room, in order.
     pub admissions: Vec<Box<dyn Admission>>,
     /// Where work waits for room; without one, what has no room is turned away.
-    pub queue: Option<Box<dyn Queue>>,
+    pub queue: Option<AnyQueue>,
     /// Number of the downstream.
     pub downstream: usize,
     /// How the limiters are charged.
@@ -131,15 +131,8 @@ pub enum Target {
     Downstream(usize),
 }
 
-impl Setup {
-    /// The policy's limit on work in flight at the start.
-    pub(super) fn limit(&self) -> Option<u64> {
-        limit(&self.gates[0], &self.downstreams)
-    }
-}
-
 /// The smallest limit on work in flight among a gate's stages and its downstream.
-pub(super) fn limit(gate: &Gate, downstreams: &[Box<dyn Downstream>]) -> Option<u64> {
+pub(super) fn limit(gate: &Gate, downstreams: &[AnyDownstream]) -> Option<u64> {
     let stages = gate.admissions.iter().filter_map(|stage| stage.limit());
     stages.chain(downstreams[gate.downstream].slots()).min()
 }
@@ -147,7 +140,7 @@ pub(super) fn limit(gate: &Gate, downstreams: &[Box<dyn Downstream>]) -> Option<
 /// Reads the gauges of everything; returns how busy the first gate's downstream was.
 pub(super) fn read_gauges(
     gates: &mut [LiveGate],
-    downstreams: &mut [Box<dyn Downstream>],
+    downstreams: &mut [AnyDownstream],
     now: SimTime,
     visit: &mut dyn FnMut(&str, &'static str, Reading),
 ) -> Use {

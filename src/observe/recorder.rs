@@ -113,8 +113,8 @@ impl Recorder {
     /// Adds a fact to the fingerprint: a multiplication and a rotation, as in FxHash.
     #[inline(always)]
     pub fn fact(&mut self, time: SimTime, what: u64) {
-        let mixed = (self.fingerprint ^ time.0).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ what;
-        self.fingerprint = mixed.rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (self.fingerprint ^ time.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.fingerprint = mixed.rotate_left(29) ^ what;
     }
 
     /// The ledger of a call of `class` that is born at `now`.

@@ -15,8 +15,8 @@ use crate::observe::{GateLayout, Layout};
 use crate::problem::{Problem, Problems};
 use crate::request::ClassId;
 use crate::rng::Stream;
+use crate::traffic::AnySource;
 use crate::traffic::Known;
-use crate::traffic::Source;
 use crate::traffic::arrivals::{Listed, Paced, Poisson};
 use crate::traffic::draws::Draws;
 use crate::traffic::trace::{TraceFacts, TraceSpec};
@@ -143,23 +143,25 @@ impl Prepared {
         let traffic = &self.scenario.traffics[index];
         let stream = |what: &str| Stream::new(seed, &format!("traffic/{}/{what}", traffic.name));
         let duration = self.scenario.duration;
-        let source: Box<dyn Source> = match &traffic.arrivals {
+        let source: AnySource = match &traffic.arrivals {
             Arrivals::Rate(profile) => {
                 let walk = profile.build();
                 match profile.law {
-                    Law::Poisson => Box::new(Poisson::new(&walk, stream("arrivals"), duration)),
-                    Law::Paced => Box::new(Paced::new(&walk, duration)),
+                    Law::Poisson => {
+                        AnySource::Poisson(Box::new(Poisson::new(&walk, stream("arrivals"), duration)))
+                    }
+                    Law::Paced => Paced::new(&walk, duration).into(),
                 }
             }
             Arrivals::Calls(calls) => {
                 let calls = calls.iter().map(|call| (call.at, self.known(call))).collect();
-                Box::new(Listed::new(calls, duration).map_err(Problem::bug)?)
+                Listed::new(calls, duration).map_err(Problem::bug)?.into()
             }
             Arrivals::Trace(_) => {
                 let replay =
                     self.traces[index].as_ref().ok_or_else(|| Problem::bug("a trace was not read"))?;
                 let source = replay.spec.open(&replay.facts, duration)?;
-                Box::new(Renumbered { source, numbers: Arc::clone(&replay.renumber) })
+                Renumbered { source, numbers: Arc::clone(&replay.renumber) }.into()
             }
         };
         let class = self.scenario.class(&traffic.class).unwrap_or(0);

@@ -2,11 +2,10 @@
 
 use crate::admission::Admission;
 use crate::admission::concurrency::{Concurrency, KeyedConcurrency};
-use crate::downstream::Downstream;
+use crate::downstream::AnyDownstream;
 use crate::downstream::slots::Slots;
 use crate::engine::{Change, Gate, Parking, Target};
 use crate::limiter::{self, Limiter};
-use crate::queue::Queue;
 use crate::queue::fifo::Fifo;
 use crate::request::Key;
 use crate::scenario::stage::StageSpec;
@@ -37,8 +36,7 @@ pub(super) fn build(scenario: &Scenario, policy: &policy::Policy) -> (Gate, Vec<
         .chain(queue.map(|queue| queue.name.clone()))
         .chain([scenario.downstreams[policy.downstream].name.clone()]);
     let queue = queue.map(|queue| {
-        let fifo = Fifo::new(queue.max_length, queue.max_wait).head_of_line(queue.head_of_line_blocks);
-        Box::new(fifo) as Box<dyn Queue>
+        Fifo::new(queue.max_length, queue.max_wait).head_of_line(queue.head_of_line_blocks).into()
     });
     (Gate { limiters, parking, admissions, queue, downstream: 0, take: policy.take }, names.collect())
 }
@@ -69,12 +67,11 @@ fn part(spec: &StageSpec) -> Part {
     }
 }
 
-pub(super) fn downstream(spec: &scenario::downstream::Downstream) -> Box<dyn Downstream> {
-    Box::new(
-        Slots::new(spec.concurrency, spec.service_time.clone())
-            .error_rate(spec.error_rate)
-            .stretch_running(spec.stretch_running),
-    )
+pub(super) fn downstream(spec: &scenario::downstream::Downstream) -> AnyDownstream {
+    Slots::new(spec.concurrency, spec.service_time.clone())
+        .error_rate(spec.error_rate)
+        .stretch_running(spec.stretch_running)
+        .into()
 }
 
 /// The change as it meets this policy; `None` if it changes something that the policy does not have.

@@ -46,8 +46,9 @@ impl Poisson {
         }
     }
 
+    /// The next call's instant.
     #[inline]
-    fn next_time(&mut self) -> Option<SimTime> {
+    pub(in crate::traffic) fn next_time(&mut self) -> Option<SimTime> {
         let calls = neg_ln_share(self.stream.bits());
         if let PoissonPace::Steady { mean_gap_ns } = self.pace
             && let Some(at) = self.arrive_after(calls * mean_gap_ns + self.rounded_away)
