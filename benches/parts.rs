@@ -9,7 +9,7 @@ use tidegate::admission::concurrency::Concurrency;
 use tidegate::admission::{Admission, Answer};
 use tidegate::limiter::gcra::Gcra;
 use tidegate::limiter::token_bucket::TokenBucket;
-use tidegate::limiter::{self, Limiter, Verdict};
+use tidegate::limiter::{Blueprint, Limiter, Options, Verdict};
 use tidegate::observe::{RequestRow, Sink, Sketch};
 use tidegate::report::csv::{Files, Rows};
 use tidegate::request::{Ask, End, Key};
@@ -61,11 +61,14 @@ pub fn decisions(rounds: usize, decisions: u64) -> Vec<(&'static str, f64)> {
         decisions
     });
     vec![
-        ("token_bucket", decision(rounds, decisions, limiter::build(bucket(), None), 1)),
-        ("gcra", decision(rounds, decisions, limiter::build(Gcra::new(per_second(800), 100), None), 1)),
+        ("token_bucket", decision(rounds, decisions, bucket().build(&Options::requests(None)), 1)),
+        (
+            "gcra",
+            decision(rounds, decisions, Gcra::new(per_second(800), 100).build(&Options::requests(None)), 1),
+        ),
         (
             "token_bucket by tenant (1,000)",
-            decision(rounds, decisions, limiter::build(per_tenant(), Some(Key::Tenant)), 1_000),
+            decision(rounds, decisions, per_tenant().build(&Options::requests(Some(Key::Tenant))), 1_000),
         ),
         ("concurrency (one of admit and take, settle)", rounds_trip),
     ]

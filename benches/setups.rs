@@ -7,7 +7,7 @@ use tidegate::downstream::service::Service;
 use tidegate::downstream::slots::Slots;
 use tidegate::engine::{Change, Gate, Parking, Setup, Take, Target, Traffic};
 use tidegate::limiter::token_bucket::TokenBucket;
-use tidegate::limiter::{self, Limiter};
+use tidegate::limiter::{Blueprint, Limiter, Options};
 use tidegate::observe::{GateLayout, Layout};
 use tidegate::queue::fifo::Fifo;
 use tidegate::report::csv::{Files, Nameless};
@@ -91,7 +91,7 @@ pub fn w1(seed: u64, duration: Nanos) -> Setup {
 }
 
 fn bucket(rate: Rate, burst: u64, key: Option<Key>) -> Vec<Box<dyn Limiter>> {
-    vec![limiter::build(TokenBucket::new(rate, burst), key)]
+    vec![TokenBucket::new(rate, burst).build(&Options::requests(key))]
 }
 
 /// A token bucket before 64 servers: `w2` of the limit.

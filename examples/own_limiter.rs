@@ -54,8 +54,8 @@ impl Limiter for FixedWindow {
     /// A window remembers what arrived, whatever became of it.
     fn settle(&mut self, _now: SimTime, _ask: &Ask, _end: End) {}
 
-    fn remaining(&self, now: SimTime, _ask: &Ask) -> (u128, u128) {
-        ((self.limit - self.used(now)) as u128, 1)
+    fn remaining(&self, now: SimTime, _ask: &Ask) -> (i128, u128) {
+        ((self.limit - self.used(now)) as i128, 1)
     }
 
     fn change(&mut self, _now: SimTime, _knob: Knob) {}

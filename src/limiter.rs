@@ -3,27 +3,37 @@
 //! # Contract
 //!
 //! 1. `check` is pure: any number of checks changes no later answer.
-//! 2. After `Pass`, `take` at that instant is legal.
+//! 2. After `Pass` or `Delay`, `take` at that instant is legal.
 //! 3. `At(t)` is the first instant that passes if nothing else happens; one nanosecond earlier is refused.
 //! 4. `Never` is permanent: no wait helps.
 //! 5. Every `take` is followed by exactly one `settle`.
 //! 6. Answers depend on construction and the sequence of calls alone.
-//! 7. A refused ask charges nothing.
+//! 7. A refused ask charges nothing, unless the kind counts what it refuses and is told so by `refuse`.
 //!
-//! A property test holds every entry of the registry to it.
+//! A property test holds every entry of the registry to it. The engine's clock never goes back. Lists that are
+//! replayed may: the exact kinds then refuse and stay as they are, `At` the last instant that touched them or
+//! later; dialects do what their product does.
 //!
-//! Most limits are a [`Rule`] (pure arithmetic over a small state). [`Single`] makes a limiter of a rule, [`Keyed`]
-//! one limiter with a state per tenant, user, feature or class.
+//! Most limits are a [`Rule`]: pure arithmetic over a small state, which knows costs and no calls. [`Single`] makes a
+//! limiter of a rule, [`Keyed`] one limiter with a state per tenant, user, feature or class; what a call costs and
+//! how that settles is their [`Charge`].
 
+mod blueprint;
+mod charge;
 pub mod gcra;
 mod keyed;
+mod level;
+mod meter;
 mod single;
 pub mod token_bucket;
 
 use crate::gauge::Reading;
-use crate::request::{Ask, End, Key, Knob};
+use crate::request::{Ask, End, Knob};
 use crate::time::SimTime;
+pub use blueprint::{Blueprint, Options};
+pub use charge::{Charge, Mode};
 pub use keyed::Keyed;
+pub use level::Level;
 pub use single::Single;
 
 /// A limiter's answer.
@@ -31,6 +41,8 @@ pub use single::Single;
 pub enum Verdict {
     /// It may pass now.
     Pass,
+    /// It passes and is charged now, but starts at that instant, which is later.
+    Delay(SimTime),
     /// Not before that instant; then, if nothing else happens.
     At(SimTime),
     /// Not at any time: it is larger than the limit.
@@ -38,6 +50,12 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Whether it may be taken now.
+    #[inline]
+    pub fn passes(self) -> bool {
+        matches!(self, Verdict::Pass | Verdict::Delay(_))
+    }
+
     /// The first instant at which `lack` credits have been gained at `gain` per nanosecond.
     #[inline]
     fn after(now: SimTime, lack: u128, gain: u64) -> Verdict {
@@ -61,57 +79,65 @@ pub trait Limiter: Send {
     fn take(&mut self, now: SimTime, ask: &Ask);
     /// Gives back or charges what the end shows; exactly once per `take`.
     fn settle(&mut self, now: SimTime, ask: &Ask, end: End);
-    /// What is left for this ask's key, as a fraction `(numerator, denominator)` of units.
-    fn remaining(&self, now: SimTime, ask: &Ask) -> (u128, u128);
+    /// Hears that it has refused an ask that arrived; not told when one that waits is looked at again.
+    fn refuse(&mut self, _now: SimTime, _ask: &Ask) {}
+    /// What is left for this ask's key, as a fraction `(numerator, denominator)` of units; below zero in debt.
+    fn remaining(&self, now: SimTime, ask: &Ask) -> (i128, u128);
+    /// When the limit of this ask's key stands again as if unused; not past the end of time.
+    fn reset(&self, _now: SimTime, _ask: &Ask) -> Option<SimTime> {
+        None
+    }
     /// Applies a change of the scenario. A knob that it doesn't have changes nothing.
     fn change(&mut self, now: SimTime, knob: Knob);
     /// Reads the gauges since the last reading: name, reading.
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading));
 }
 
-/// A limit's arithmetic apart from its state, so that a keyed limit needs one small state per key.
+/// A limit's arithmetic over costs apart from its state, so that a keyed limit needs one small state per key.
 pub trait Rule: Clone + Send {
     /// What changes with time and use.
     type State: Clone + Send;
+    /// Whether the level jumps by itself: a line of [`Level`] may then end.
+    const JUMPS: bool = false;
+    /// Whether a refusal may change the level.
+    const COUNTS_REFUSED: bool = false;
 
     /// The state that nothing has used yet.
     fn fresh(&self) -> Self::State;
-    /// See [`Limiter::check`].
-    fn check(&self, state: &Self::State, now: SimTime, ask: &Ask) -> Verdict;
-    /// See [`Limiter::take`].
-    fn take(&self, state: &mut Self::State, now: SimTime, ask: &Ask);
-    /// See [`Limiter::settle`].
-    fn settle(&self, state: &mut Self::State, now: SimTime, ask: &Ask, end: End);
+    /// Whether `cost` may pass, or when.
+    fn check(&self, state: &Self::State, now: SimTime, cost: u64) -> Verdict;
+    /// Takes what `check` passed at this instant.
+    fn take(&self, state: &mut Self::State, now: SimTime, cost: u64);
+    /// Gives back what was taken and not used, up to what is full.
+    fn give_back(&self, state: &mut Self::State, now: SimTime, cost: u64);
+    /// Takes what was used already, asked or not: what is left may fall below zero.
+    fn charge(&self, state: &mut Self::State, now: SimTime, cost: u64);
+    /// Hears that an ask that arrived was refused by it.
+    fn refuse(&self, _state: &mut Self::State, _now: SimTime, _cost: u64) {}
     /// Credits left at `now`.
-    fn left(&self, state: &Self::State, now: SimTime) -> u128;
-    /// What is left at `now`.
+    fn left(&self, state: &Self::State, now: SimTime) -> i128 {
+        self.level(state, now).credits
+    }
+    /// What is left at `now`, and how it grows.
     fn level(&self, state: &Self::State, now: SimTime) -> Level;
+    /// When the limit stands again as if unused, or what its kind tells as its reset.
+    fn reset(&self, state: &Self::State, now: SimTime) -> Option<SimTime> {
+        self.level(state, now).full_at(now)
+    }
+    /// The most that may pass at once, and the key in files that says so; `None` if any cost may pass.
+    fn capacity(&self) -> Option<(u64, &'static str)>;
+    /// Whether it has an answer of its own to time that goes back; the exact kinds refuse it.
+    fn steps_back(&self) -> bool {
+        false
+    }
+    /// Whether an ask that costs nothing has a meaning: it looks at the limit and takes nothing.
+    fn peeks(&self) -> bool {
+        false
+    }
+    /// What holds for a key that an event may change.
+    fn knob(&self, key: &str) -> Option<Knob>;
     /// The rule after a change, if it has that knob.
     fn with(&self, knob: Knob) -> Option<Self>;
     /// The state under this rule that continues `state` under the rule `old`.
     fn carry(&self, old: &Self, state: &Self::State, now: SimTime) -> Self::State;
-}
-
-/// What is left of a limit, and how it grows: linear up to full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level {
-    /// Credits left.
-    pub credits: u128,
-    /// Credits when nothing is used.
-    pub full: u128,
-    /// Credits gained per nanosecond.
-    pub gain: u64,
-    /// Credits per unit.
-    pub price: u64,
-}
-
-/// Makes a limiter of a rule: one limit for all, or one per key.
-pub fn build<R: Rule + 'static>(rule: R, key: Option<Key>) -> Box<dyn Limiter>
-where
-    R::State: 'static,
-{
-    match key {
-        None => Box::new(Single::new(rule)),
-        Some(key) => Box::new(Keyed::new(rule, key)),
-    }
 }

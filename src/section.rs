@@ -6,13 +6,15 @@
 
 mod describe;
 mod log;
+mod name;
 mod node;
 mod value;
 
 pub use describe::{Param, describe};
 pub use log::Log;
+pub use name::Name;
 pub use node::{Content, Entry, Node, Table, Text, quote};
-pub use value::{At, Either, Fault, Limit, Name, Share, Value, one_fault};
+pub use value::{Amount, At, Either, Fault, Limit, Share, Value, one_fault};
 
 use log::listing;
 use std::collections::BTreeSet;

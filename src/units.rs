@@ -3,7 +3,7 @@
 use crate::time::Nanos;
 use std::fmt;
 
-/// A rate as a reduced fraction: `units` per `per` nanoseconds. Never zero, never infinite.
+/// A rate as a reduced fraction: `units` per `per` nanoseconds. Never zero, never infinite, both at most 2^62.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     units: u64,
@@ -11,13 +11,14 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// `units` per `per`, reduced; `None` if either is zero.
+    /// `units` per `per`, reduced; `None` if either is zero, or more than 2^62 when reduced.
     pub fn new(units: u64, per: Nanos) -> Option<Rate> {
         if units == 0 || per.0 == 0 {
             return None;
         }
         let divisor = gcd(units, per.0);
-        Some(Rate { units: units / divisor, per: per.0 / divisor })
+        let rate = Rate { units: units / divisor, per: per.0 / divisor };
+        (rate.units.max(rate.per) <= MAX_TERM).then_some(rate)
     }
 
     /// Units of the reduced fraction.
@@ -40,6 +41,9 @@ impl Rate {
         self.units as f64 / self.per as f64
     }
 }
+
+/// The most that either part of a reduced rate may be. It times any instant, or any amount, fits 127 bits.
+const MAX_TERM: u64 = 1 << 62;
 
 fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
@@ -158,7 +162,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, String> {
         return Err(format!("`{text}` is a rate of 0, which nothing ever passes"));
     }
     match (u64::try_from(units / divisor), u64::try_from(per / divisor)) {
-        (Ok(units), Ok(per)) => Ok(Rate { units, per }),
+        (Ok(units), Ok(per)) if units.max(per) <= MAX_TERM => Ok(Rate { units, per }),
         _ => Err(format!("`{text}` has more digits than a rate can hold")),
     }
 }
@@ -213,8 +217,17 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Reads a count: `1200`, `150k`, `1.5M`. The result is exact.
+/// Reads a count: `1200`, `150k`, `1.5M`, at most 10^15. The result is exact.
 pub fn parse_count(text: &str) -> Result<u64, String> {
+    whole(text, MAX_COUNT)
+}
+
+/// Reads an amount that a limit holds: as a count, but up to 2^63.
+pub fn parse_amount(text: &str) -> Result<u64, String> {
+    whole(text, MAX_AMOUNT)
+}
+
+fn whole(text: &str, most: u64) -> Result<u64, String> {
     let (number, rest) = decimal(text)?;
     let (factor, rest) = multiplier(rest);
     if !rest.is_empty() {
@@ -228,12 +241,15 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
     }
     u64::try_from(scaled / number.scale)
         .ok()
-        .filter(|n| *n <= MAX_COUNT)
-        .ok_or_else(|| format!("`{text}` is more than {MAX_COUNT}"))
+        .filter(|n| *n <= most)
+        .ok_or_else(|| format!("`{text}` is more than {most}"))
 }
 
 /// The largest count that a file may name: 10^15, far above any limit in use, far below overflow.
 pub const MAX_COUNT: u64 = 1_000_000_000_000_000;
+
+/// The most that a limit may hold, and an ask may cost: 2^63.
+pub const MAX_AMOUNT: u64 = 1 << 63;
 
 #[cfg(test)]
 mod tests {

@@ -18,6 +18,11 @@ impl Texts {
     pub fn add(&mut self, name: &str, text: &str) {
         self.0.insert(name.to_string(), text.to_string());
     }
+
+    /// The text of the file called `name`.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
 }
 
 /// Whether it is more than a warning.

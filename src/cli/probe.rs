@@ -8,19 +8,24 @@ use super::screen::{Screen, Stop};
 use clap::{Args, ValueEnum};
 use events::Asks;
 use limiters::Limiters;
+use std::ops::Range;
 use tidegate::engine;
-use tidegate::problem::Problem;
+use tidegate::problem::{Place, Problem, Problems};
 use tidegate::report::csv::Cells;
 use tidegate::report::text::{Layout, Table};
+use tidegate::request::{Key, Unit};
+use tidegate::scenario::stage::Limit;
 use tidegate::study::probe::{Chain, Decision, Event};
+use tidegate::units::MAX_AMOUNT;
 
 /// Replay a list of (time, cost, key) through limiters and print every decision
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub struct Probe {
-    /// A limiter as TOML, or several in brackets, each with a name
+    /// A limiter as TOML, or several in brackets
     limiter: String,
-    /// A CSV file with a column t_ns, t_ms or t_s, and maybe cost and key; `-` is standard input
+    /// A CSV file with a column t_ns, t_ms or t_s, and maybe cost, key, user, feature, tenant and class; `-` is
+    /// standard input
     events: String,
     /// Whether all limiters are charged or none, or one after the other until one refuses
     #[arg(long, value_name = "HOW", default_value = "all_or_none")]
@@ -35,8 +40,10 @@ Example:
   printf 't_ms,cost\\n0,2\\n0,2\\n500,2\\n' |
   tidegate probe '{ kind = \"token_bucket\", rate = \"2/s\", burst = 3 }' -
 
-`cost` counts units of the limiters, 1 unless given. `key` is whoever a limiter with `key = …` tells apart.
-`remaining` is the least that is left in any of the limiters. `retry_after_s` is `never` if no wait helps.";
+`cost` counts units of the limiters, 1 unless given. `key` stands for whichever of `user`, `feature`, `tenant` and
+`class` has no column, for limiters with `key = …`. `remaining` is the least that is left in any of the limiters.
+`retry_after_s` is `never` if no wait helps. Time that steps back is refused, except by kinds whose product has an
+answer of its own.";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 #[value(rename_all = "snake_case")]
@@ -54,15 +61,23 @@ enum Format {
     Json,
 }
 
-const COLUMNS: [(&str, &str, bool); 7] = [
+/// Name, title, whether it holds numbers.
+const COLUMNS: [(&str, &str, bool); 9] = [
     ("t_s", "t_s", true),
     ("key", "key", false),
     ("cost", "cost", true),
     ("decision", "decision", false),
     ("remaining", "remaining", true),
     ("retry_after_s", "retry_after_s", true),
+    ("delay_s", "delay_s", true),
+    ("reset_s", "reset_s", true),
     ("limited_by", "limited_by", false),
 ];
+
+/// The columns by number that people see: `delay_s` only if something is delayed.
+const FOR_PEOPLE: [usize; 8] = [0, 1, 2, 3, 4, 5, DELAY, 8];
+const KEY: usize = 1;
+const DELAY: usize = 6;
 
 /// Rows that are written at a time.
 const PIECE: usize = 1 << 16;
@@ -80,30 +95,89 @@ impl Probe {
                 return Err(Stop { problems, texts, told: false });
             }
         };
+        let by_few = |limit: &Limit| matches!(limit.options.key, Some(Key::Feature | Key::Class));
+        if asks.crowded && limiters.limits.iter().any(by_few) {
+            let what = format!("the list has more than {} features or classes", u16::MAX);
+            return Err(Problem::input(what).remedy("tell them apart by `user` or `tenant`").into());
+        }
+        if let Some(problems) = free_asks(&asks, &limiters, &texts) {
+            return Err(Stop { problems, texts, told: false });
+        }
         let take = match self.take {
             Take::AllOrNone => engine::Take::AllOrNone,
             Take::Sequential => engine::Take::Sequential,
         };
-        let mut chain = Chain::new(limiters.parts, take);
+        let mut chain = Chain::new(limiters.limits.iter().map(Limit::build).collect(), take);
         let decided =
-            asks.events.iter().map(|event| row(event, &chain.decide(event), &asks, &limiters.names));
+            asks.events.iter().zip(&asks.shown).map(|(event, shown)| {
+                row(event, asks.keys.name(*shown), &chain.decide(event), &limiters.names)
+            });
         match self.format {
             Format::Csv => write_csv(screen, decided)?,
-            Format::Human | Format::Json => {
-                let mut table = Table::new(&COLUMNS);
-                table.rows = decided.map(Vec::from).collect();
-                let layout = if matches!(self.format, Format::Json) { Layout::Json } else { Layout::Human };
-                if matches!(layout, Layout::Human) {
-                    table.rows.iter_mut().for_each(|row| row[1] = row[1].escape_debug().to_string());
-                }
-                screen.result(&table.to_text(layout))?;
-            }
+            Format::Json => screen.result(&table(&COLUMNS, decided).to_text(Layout::Json))?,
+            Format::Human => screen.result(&for_people(decided).to_text(Layout::Human))?,
         }
-        Ok(())
+        match backward_asks(&asks, &limiters, &texts) {
+            None => Ok(()),
+            Some(problems) => Err(Stop { problems, texts, told: false }),
+        }
     }
 }
 
-fn write_csv(screen: &Screen, rows: impl Iterator<Item = [String; 7]>) -> Result<(), Problem> {
+/// Asks that cost nothing, if one of the limiters has no answer to them.
+fn free_asks(asks: &Asks, limiters: &Limiters, texts: &Texts) -> Option<Problems> {
+    limiters.limits.iter().find(|limit| !limit.rule.peeks())?;
+    let problem = |place: Place| {
+        Problem::input("`0` is no cost")
+            .at(place)
+            .remedy(format!("write a whole number from 1 to {MAX_AMOUNT}"))
+    };
+    problems(asks, &asks.free, texts, problem)
+}
+
+/// Asks before the one above them, if one of the limiters is exact about time.
+fn backward_asks(asks: &Asks, limiters: &Limiters, texts: &Texts) -> Option<Problems> {
+    let exact = limiters.limits.iter().position(|limit| !limit.rule.steps_back())?;
+    let problem = |place: Place| {
+        let what = format!("time runs backwards, which `{}` refuses", limiters.names[exact]);
+        Problem::input(what).at(place).remedy("sort the lines by time")
+    };
+    problems(asks, &asks.backward, texts, problem)
+}
+
+fn problems(
+    asks: &Asks,
+    lines: &[Range<usize>],
+    texts: &Texts,
+    problem: impl Fn(Place) -> Problem,
+) -> Option<Problems> {
+    let text = texts.get(&asks.name).unwrap_or_default();
+    let all = lines.iter().map(|line| problem(Place::in_text(&asks.name, text, line.clone())));
+    (!lines.is_empty()).then(|| Problems(all.collect()))
+}
+
+fn table<Row: Into<Vec<String>>>(
+    columns: &[(&'static str, &'static str, bool)],
+    rows: impl Iterator<Item = Row>,
+) -> Table {
+    let mut table = Table::new(columns);
+    table.rows = rows.map(Into::into).collect();
+    table
+}
+
+fn for_people(decided: impl Iterator<Item = [String; COLUMNS.len()]>) -> Table {
+    let mut rows: Vec<[String; COLUMNS.len()]> = decided.collect();
+    rows.iter_mut().for_each(|row| row[KEY] = row[KEY].escape_debug().to_string());
+    let is_delayed = rows.iter().any(|row| row[DELAY].contains(|c: char| c.is_ascii_digit() && c != '0'));
+    let shown: Vec<usize> = FOR_PEOPLE.into_iter().filter(|column| *column != DELAY || is_delayed).collect();
+    let columns: Vec<_> = shown.iter().map(|column| COLUMNS[*column]).collect();
+    table(
+        &columns,
+        rows.iter().map(|row| shown.iter().map(|column| row[*column].clone()).collect::<Vec<_>>()),
+    )
+}
+
+fn write_csv(screen: &Screen, rows: impl Iterator<Item = [String; COLUMNS.len()]>) -> Result<(), Problem> {
     let mut cells = Cells::new();
     COLUMNS.iter().for_each(|(name, ..)| {
         cells.name(name);
@@ -122,8 +196,7 @@ fn write_csv(screen: &Screen, rows: impl Iterator<Item = [String; 7]>) -> Result
     screen.result(&String::from_utf8_lossy(cells.bytes()))
 }
 
-fn row(event: &Event, decision: &Decision, asks: &Asks, names: &[String]) -> [String; 7] {
-    let remaining = decision.remaining_billionths;
+fn row(event: &Event, key: &str, decision: &Decision, names: &[String]) -> [String; COLUMNS.len()] {
     let (retry_after, limited_by) = match &decision.refusal {
         None => (String::new(), String::new()),
         Some(refusal) => {
@@ -133,13 +206,21 @@ fn row(event: &Event, decision: &Decision, asks: &Asks, names: &[String]) -> [St
     };
     [
         seconds(event.at.0),
-        asks.keys[event.key as usize].clone(),
-        event.cost.to_string(),
+        key.to_string(),
+        event.ask.estimate(Unit::Given).to_string(),
         if decision.refusal.is_none() { "admit" } else { "refuse" }.into(),
-        format!("{}.{:09}", remaining / 1_000_000_000, remaining % 1_000_000_000),
+        fixed(decision.remaining_billionths),
         retry_after,
+        decision.delay.map_or(String::new(), |delay| seconds(delay.0)),
+        decision.reset.map_or("never".into(), |reset| seconds(reset.0)),
         limited_by,
     ]
+}
+
+/// Billionths as a number with nine decimals.
+fn fixed(billionths: i128) -> String {
+    let (sign, size) = (if billionths < 0 { "-" } else { "" }, billionths.unsigned_abs());
+    format!("{sign}{}.{:09}", size / 1_000_000_000, size % 1_000_000_000)
 }
 
 fn seconds(nanos: u64) -> String {

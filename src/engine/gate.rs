@@ -5,7 +5,7 @@ use super::parked::{Line, Parked, line};
 use super::setup::{Gate, Take};
 use crate::admission::Answer;
 use crate::downstream::{AnyDownstream, Downstream};
-use crate::limiter::Verdict;
+use crate::limiter::{Limiter, Verdict};
 use crate::queue::Queue;
 use crate::request::{Ask, End, Reason};
 use crate::time::{Nanos, SimTime};
@@ -50,19 +50,30 @@ impl Refusal {
 }
 
 impl LiveGate {
-    /// Asks the limiters and charges them if they all pass.
+    /// Asks the limiters for an attempt that arrives, and charges them if they all pass; who refuses hears of it.
     #[inline(always)]
     pub(super) fn limit(&mut self, now: SimTime, ask: &Ask) -> Option<Refusal> {
+        self.ask(now, ask, |limiter| limiter.refuse(now, ask))
+    }
+
+    /// Asks the limiters again for an attempt that waits before them.
+    pub(super) fn limit_again(&mut self, now: SimTime, ask: &Ask) -> Option<Refusal> {
+        self.ask(now, ask, |_| {})
+    }
+
+    #[inline(always)]
+    fn ask(&mut self, now: SimTime, ask: &Ask, tell: impl Fn(&mut dyn Limiter)) -> Option<Refusal> {
         if self.gate.take == Take::Sequential {
-            return self.limit_one_by_one(now, ask);
+            return self.ask_one_by_one(now, ask, tell);
         }
         let mut longest: Option<Refusal> = None;
-        for (stage, limiter) in self.gate.limiters.iter().enumerate() {
+        for (stage, limiter) in self.gate.limiters.iter_mut().enumerate() {
             let at = match limiter.check(now, ask) {
-                Verdict::Pass => continue,
+                Verdict::Pass | Verdict::Delay(_) => continue,
                 Verdict::At(at) => Some(at),
                 Verdict::Never => None,
             };
+            tell(limiter.as_mut());
             let refusal = Refusal { stage, at };
             if refusal.is_longer(longest) {
                 longest = Some(refusal);
@@ -75,17 +86,23 @@ impl LiveGate {
     }
 
     /// Charges one limiter after the other until one refuses; what was charged stays charged.
-    fn limit_one_by_one(&mut self, now: SimTime, ask: &Ask) -> Option<Refusal> {
+    fn ask_one_by_one(
+        &mut self,
+        now: SimTime,
+        ask: &Ask,
+        tell: impl Fn(&mut dyn Limiter),
+    ) -> Option<Refusal> {
         let limiters = &mut self.gate.limiters;
         for stage in 0..limiters.len() {
             let at = match limiters[stage].check(now, ask) {
-                Verdict::Pass => {
+                Verdict::Pass | Verdict::Delay(_) => {
                     limiters[stage].take(now, ask);
                     continue;
                 }
                 Verdict::At(at) => Some(at),
                 Verdict::Never => None,
             };
+            tell(limiters[stage].as_mut());
             let spent = End::Completed(Nanos::ZERO);
             limiters[..stage].iter_mut().for_each(|limiter| limiter.settle(now, ask, spent));
             return Some(Refusal { stage, at });
@@ -97,7 +114,7 @@ impl LiveGate {
     pub(super) fn parking_line(&self, now: SimTime, refusal: Refusal, ask: &Ask) -> Option<Line> {
         refusal.at?;
         let gate = &self.gate;
-        let refuses = |stage: &usize| gate.limiters[*stage].check(now, ask) != Verdict::Pass;
+        let refuses = |stage: &usize| !gate.limiters[*stage].check(now, ask).passes();
         let all_park =
             (0..gate.limiters.len()).filter(refuses).all(|stage| line(&gate.parking, stage, ask).is_some());
         if all_park { line(&gate.parking, refusal.stage, ask) } else { None }

@@ -118,7 +118,7 @@ impl Engine<'_> {
         if !self.floor.gates[gate].parked.is_head(attempt) {
             return story;
         }
-        match self.floor.gates[gate].limit(self.now, &ask) {
+        match self.floor.gates[gate].limit_again(self.now, &ask) {
             None => {
                 self.leave_line(attempt);
                 self.seek_room(attempt, From::Deferred);

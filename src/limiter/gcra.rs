@@ -8,34 +8,31 @@
 //! advice, which is the first whole nanosecond that passes. Source: ITU-T I.371, annex A.
 
 use super::{Level, Rule, Verdict};
-use crate::request::{Ask, End, Knob, Unit};
+use crate::request::Knob;
 use crate::time::SimTime;
-use crate::units::{MAX_COUNT, Rate};
+use crate::units::{MAX_AMOUNT, Rate};
 
 /// A GCRA limit's rule. The edge: `burst` cells pass at once after silence, more than `burst` never do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gcra {
     /// Sustained rate, the inverse of the emission interval.
     pub rate: Rate,
-    /// Cells that may pass at once, at most 10^15.
+    /// Cells that may pass at once, at most 2^63.
     pub burst: u64,
-    /// What is counted as a cell.
-    pub unit: Unit,
-    /// Whether work that was turned away later, or left the queue, is given back what it took.
-    pub refund: bool,
 }
 
-/// The theoretical arrival time in ticks.
+/// The theoretical arrival time in ticks, and the last instant that moved it.
 #[derive(Clone, Debug)]
 pub struct State {
     arrival: u128,
+    touched: SimTime,
 }
 
 impl Gcra {
-    /// A limit that counts requests and gives back what was not used.
+    /// A limit that passes `burst` at once and `rate` for good.
     pub fn new(rate: Rate, burst: u64) -> Gcra {
-        assert!(burst <= MAX_COUNT, "a burst is at most 10^15");
-        Gcra { rate, burst, unit: Unit::Requests, refund: true }
+        assert!(burst <= MAX_AMOUNT, "a burst is at most 2^63");
+        Gcra { rate, burst }
     }
 
     fn ticks(&self, now: SimTime) -> u128 {
@@ -57,44 +54,81 @@ impl Rule for Gcra {
     type State = State;
 
     fn fresh(&self) -> State {
-        State { arrival: 0 }
+        State { arrival: 0, touched: SimTime::ZERO }
     }
 
-    fn check(&self, state: &State, now: SimTime, ask: &Ask) -> Verdict {
-        let (cost, horizon) = (self.cells(ask.estimate(self.unit)), self.cells(self.burst));
-        if horizon < cost {
+    #[inline]
+    fn check(&self, state: &State, now: SimTime, cost: u64) -> Verdict {
+        if self.burst < cost {
             return Verdict::Never;
         }
-        match (self.ahead(state, now) + cost).checked_sub(horizon) {
-            None | Some(0) => Verdict::Pass,
-            Some(early) => Verdict::after(now, early, self.rate.units()),
-        }
+        // Time that went back to before the last cell is refused until it has caught up.
+        let then = now.max(state.touched);
+        let early =
+            (self.ahead(state, then).saturating_add(self.cells(cost))).saturating_sub(self.cells(self.burst));
+        if early == 0 && then == now { Verdict::Pass } else { Verdict::after(then, early, self.rate.units()) }
     }
 
-    fn take(&self, state: &mut State, now: SimTime, ask: &Ask) {
-        let ahead = self.ahead(state, now) + self.cells(ask.estimate(self.unit));
-        assert!(ahead <= self.cells(self.burst), "taken without a pass");
-        state.arrival = self.ticks(now) + ahead;
+    #[inline]
+    fn take(&self, state: &mut State, now: SimTime, cost: u64) {
+        let ahead = self.ahead(state, now) + self.cells(cost);
+        assert!(ahead <= self.cells(self.burst) || cost == 0, "taken without a pass");
+        *state = State { arrival: self.ticks(now) + ahead, touched: now };
     }
 
     /// The arrival time moves back by what was taken.
-    fn settle(&self, state: &mut State, _now: SimTime, ask: &Ask, end: End) {
-        if end == End::Unused && self.refund {
-            state.arrival = state.arrival.saturating_sub(self.cells(ask.estimate(self.unit)));
+    fn give_back(&self, state: &mut State, now: SimTime, cost: u64) {
+        state.arrival = state.arrival.saturating_sub(self.cells(cost));
+        state.touched = now.max(state.touched);
+    }
+
+    /// The arrival time moves on, past the tolerance if need be; one that 128 bits can't hold never comes.
+    fn charge(&self, state: &mut State, now: SimTime, cost: u64) {
+        let ahead = self.ahead(state, now).saturating_add(self.cells(cost));
+        *state = State { arrival: self.ticks(now).saturating_add(ahead), touched: now.max(state.touched) };
+    }
+
+    /// Moves the clock on, which changes no level.
+    fn refuse(&self, state: &mut State, now: SimTime, cost: u64) {
+        if cost <= self.burst {
+            state.touched = now.max(state.touched);
         }
     }
 
     #[inline]
-    fn left(&self, state: &State, now: SimTime) -> u128 {
-        self.cells(self.burst).saturating_sub(self.ahead(state, now))
+    fn left(&self, state: &State, now: SimTime) -> i128 {
+        // Less than zero in debt alone, at most 2^127 of it.
+        let ahead = i128::try_from(self.ahead(state, now)).unwrap_or(i128::MAX);
+        self.cells(self.burst) as i128 - ahead
     }
 
     fn level(&self, state: &State, now: SimTime) -> Level {
         Level {
-            credits: self.left(state, now),
-            full: self.cells(self.burst),
+            credits: self.left(state, now.max(state.touched)),
+            full: self.cells(self.burst) as i128,
             gain: self.rate.units(),
             price: self.rate.per().0,
+            until: None,
+        }
+    }
+
+    fn reset(&self, state: &State, now: SimTime) -> Option<SimTime> {
+        self.level(state, now).full_at(now.max(state.touched))
+    }
+
+    fn capacity(&self) -> Option<(u64, &'static str)> {
+        Some((self.burst, "burst"))
+    }
+
+    fn peeks(&self) -> bool {
+        true
+    }
+
+    fn knob(&self, key: &str) -> Option<Knob> {
+        match key {
+            "rate" => Some(Knob::Rate(self.rate)),
+            "burst" => Some(Knob::Burst(self.burst)),
+            _ => None,
         }
     }
 
@@ -106,11 +140,13 @@ impl Rule for Gcra {
         }
     }
 
-    /// The cells that are spent stay spent, rounded up to the new tick, but no more than the burst.
+    /// The cells that are spent stay spent, rounded up to the new tick; what is above a smaller burst spills.
     fn carry(&self, old: &Gcra, state: &State, now: SimTime) -> State {
         let (ahead, price) = (old.ahead(state, now), old.rate.per().0 as u128);
         let rest = (ahead % price * self.rate.per().0 as u128).div_ceil(price);
-        let ahead = ahead / price * self.rate.per().0 as u128 + rest;
-        State { arrival: self.ticks(now) + ahead.min(self.cells(self.burst)) }
+        let spent = (ahead / price).saturating_mul(self.rate.per().0 as u128).saturating_add(rest);
+        let debt_is_old = old.cells(old.burst) < ahead;
+        let ahead = if debt_is_old { spent } else { spent.min(self.cells(self.burst)) };
+        State { arrival: self.ticks(now).saturating_add(ahead), touched: now }
     }
 }

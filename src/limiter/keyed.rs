@@ -1,6 +1,7 @@
 //! One limit per tenant, user, feature or class: a rule with a state per key.
 
-use super::{Limiter, Rule, Verdict};
+use super::charge::Settlement;
+use super::{Charge, Limiter, Rule, Verdict};
 use crate::gauge::Reading;
 use crate::request::{Ask, End, Key, Knob};
 use crate::time::SimTime;
@@ -9,6 +10,7 @@ use crate::time::SimTime;
 #[derive(Clone, Debug)]
 pub struct Keyed<R: Rule> {
     rule: R,
+    charge: Charge,
     key: Key,
     fresh: R::State,
     states: Vec<R::State>,
@@ -16,9 +18,9 @@ pub struct Keyed<R: Rule> {
 
 impl<R: Rule> Keyed<R> {
     /// A limit that no key has used yet.
-    pub fn new(rule: R, key: Key) -> Keyed<R> {
+    pub fn new(rule: R, charge: Charge, key: Key) -> Keyed<R> {
         let fresh = rule.fresh();
-        Keyed { rule, key, fresh, states: Vec::new() }
+        Keyed { rule, charge, key, fresh, states: Vec::new() }
     }
 
     fn state(&self, ask: &Ask) -> &R::State {
@@ -36,22 +38,38 @@ impl<R: Rule> Keyed<R> {
 
 impl<R: Rule> Limiter for Keyed<R> {
     fn check(&self, now: SimTime, ask: &Ask) -> Verdict {
-        self.rule.check(self.state(ask), now, ask)
+        self.rule.check(self.state(ask), now, self.charge.asked(ask))
     }
 
     fn take(&mut self, now: SimTime, ask: &Ask) {
+        let cost = self.charge.taken(ask);
         let (rule, state) = self.state_mut(ask);
-        rule.take(state, now, ask);
+        rule.take(state, now, cost);
     }
 
     fn settle(&mut self, now: SimTime, ask: &Ask, end: End) {
+        let settlement = self.charge.settlement(ask, end);
         let (rule, state) = self.state_mut(ask);
-        rule.settle(state, now, ask, end);
+        match settlement {
+            Settlement::Nothing => {}
+            Settlement::GiveBack(cost) => rule.give_back(state, now, cost),
+            Settlement::Charge(cost) => rule.charge(state, now, cost),
+        }
     }
 
-    fn remaining(&self, now: SimTime, ask: &Ask) -> (u128, u128) {
+    fn refuse(&mut self, now: SimTime, ask: &Ask) {
+        let cost = self.charge.asked(ask);
+        let (rule, state) = self.state_mut(ask);
+        rule.refuse(state, now, cost);
+    }
+
+    fn remaining(&self, now: SimTime, ask: &Ask) -> (i128, u128) {
         let level = self.rule.level(self.state(ask), now);
         (level.credits, level.price as u128)
+    }
+
+    fn reset(&self, now: SimTime, ask: &Ask) -> Option<SimTime> {
+        self.rule.reset(self.state(ask), now)
     }
 
     /// Applies to every key.
@@ -68,11 +86,8 @@ impl<R: Rule> Limiter for Keyed<R> {
 
     /// The levels of the keys at this instant: their mean, lowest and highest.
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) {
-        let levels = self.states.iter().map(|state| {
-            let level = self.rule.level(state, now);
-            level.credits as f64 / level.price as f64
-        });
-        let (mut sum, mut min, mut max) = (0.0, f64::INFINITY, 0.0f64);
+        let levels = self.states.iter().map(|state| self.rule.level(state, now).units());
+        let (mut sum, mut min, mut max) = (0.0, f64::INFINITY, f64::NEG_INFINITY);
         for level in levels {
             sum += level;
             (min, max) = (min.min(level), max.max(level));

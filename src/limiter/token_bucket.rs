@@ -8,48 +8,45 @@
 //! that passes. Source: the leaky bucket as a meter of ITU-T I.371, in the form that Bucket4j calls greedy.
 
 use super::{Level, Rule, Verdict};
-use crate::request::{Ask, End, Knob, Unit};
+use crate::request::Knob;
 use crate::time::SimTime;
-use crate::units::{MAX_COUNT, Rate};
+use crate::units::{MAX_AMOUNT, Rate};
 
 /// A token bucket's rule. The edge: a full bucket passes a cost equal to its burst, a larger cost never passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenBucket {
     /// Refill.
     pub rate: Rate,
-    /// Most units that the bucket holds, at most 10^15.
+    /// Most units that the bucket holds, at most 2^63.
     pub burst: u64,
     /// Units that it starts with; a start above the burst is a full bucket.
     pub initial: u64,
-    /// What is counted.
-    pub unit: Unit,
-    /// Whether work that was turned away later, or left the queue, is given back what it took.
-    pub refund: bool,
 }
 
 /// A bucket: its credits when it was last touched.
 #[derive(Clone, Debug)]
 pub struct State {
-    credits: u128,
+    credits: i128,
     touched: SimTime,
 }
 
 impl TokenBucket {
-    /// A bucket that starts full, counts requests and gives back what was not used.
+    /// A bucket that starts full.
     pub fn new(rate: Rate, burst: u64) -> TokenBucket {
-        assert!(burst <= MAX_COUNT, "a burst is at most 10^15");
-        TokenBucket { rate, burst, initial: burst, unit: Unit::Requests, refund: true }
+        assert!(burst <= MAX_AMOUNT, "a burst is at most 2^63");
+        TokenBucket { rate, burst, initial: burst }
+    }
+
+    /// At most 2^63 units of 2^62 credits each, so that sums of a few stay in 128 bits with their sign.
+    #[inline]
+    fn credits(&self, units: u64) -> i128 {
+        (units as u128 * self.rate.per().0 as u128) as i128
     }
 
     #[inline]
-    fn credits(&self, units: u64) -> u128 {
-        units as u128 * self.rate.per().0 as u128
-    }
-
-    #[inline]
-    fn at(&self, state: &State, now: SimTime) -> u128 {
+    fn at(&self, state: &State, now: SimTime) -> i128 {
         let gained = self.rate.units() as u128 * now.since(state.touched).0 as u128;
-        state.credits.saturating_add(gained).min(self.credits(self.burst))
+        (state.credits + gained as i128).min(self.credits(self.burst))
     }
 }
 
@@ -61,34 +58,46 @@ impl Rule for TokenBucket {
     }
 
     #[inline]
-    fn check(&self, state: &State, now: SimTime, ask: &Ask) -> Verdict {
-        let (cost, level) = (self.credits(ask.estimate(self.unit)), self.at(state, now));
-        if cost <= level {
+    fn check(&self, state: &State, now: SimTime, cost: u64) -> Verdict {
+        let (wanted, level) = (self.credits(cost), self.at(state, now));
+        if wanted <= level && state.touched <= now {
             return Verdict::Pass;
         }
-        if self.credits(self.burst) < cost {
+        if self.burst < cost {
             return Verdict::Never;
         }
-        Verdict::after(now, cost - level, self.rate.units())
+        // Time that went back to before the last use brings nothing until it has caught up.
+        let lack = u128::try_from(wanted.saturating_sub(level)).unwrap_or(0);
+        Verdict::after(now.max(state.touched), lack, self.rate.units())
     }
 
     #[inline]
-    fn take(&self, state: &mut State, now: SimTime, ask: &Ask) {
-        let (cost, level) = (self.credits(ask.estimate(self.unit)), self.at(state, now));
-        assert!(cost <= level, "taken without a pass");
-        *state = State { credits: level - cost, touched: now };
+    fn take(&self, state: &mut State, now: SimTime, cost: u64) {
+        let (wanted, level) = (self.credits(cost), self.at(state, now));
+        assert!(wanted <= level, "taken without a pass");
+        *state = State { credits: level - wanted, touched: now };
     }
 
-    /// Gives back up to the burst.
-    fn settle(&self, state: &mut State, now: SimTime, ask: &Ask, end: End) {
-        if end == End::Unused && self.refund {
-            let level = self.at(state, now) + self.credits(ask.estimate(self.unit));
-            *state = State { credits: level.min(self.credits(self.burst)), touched: now };
+    fn give_back(&self, state: &mut State, now: SimTime, cost: u64) {
+        let credits = (self.at(state, now) + self.credits(cost)).min(self.credits(self.burst));
+        *state = State { credits, touched: now.max(state.touched) };
+    }
+
+    /// A debt that 128 bits can't hold outlasts time itself.
+    fn charge(&self, state: &mut State, now: SimTime, cost: u64) {
+        let credits = self.at(state, now).saturating_sub(self.credits(cost));
+        *state = State { credits, touched: now.max(state.touched) };
+    }
+
+    /// Moves the clock on, which changes no level.
+    fn refuse(&self, state: &mut State, now: SimTime, cost: u64) {
+        if cost <= self.burst && state.touched <= now {
+            *state = State { credits: self.at(state, now), touched: now };
         }
     }
 
     #[inline]
-    fn left(&self, state: &State, now: SimTime) -> u128 {
+    fn left(&self, state: &State, now: SimTime) -> i128 {
         self.at(state, now)
     }
 
@@ -98,6 +107,23 @@ impl Rule for TokenBucket {
             full: self.credits(self.burst),
             gain: self.rate.units(),
             price: self.rate.per().0,
+            until: None,
+        }
+    }
+
+    fn reset(&self, state: &State, now: SimTime) -> Option<SimTime> {
+        self.level(state, now).full_at(now.max(state.touched))
+    }
+
+    fn capacity(&self) -> Option<(u64, &'static str)> {
+        Some((self.burst, "burst"))
+    }
+
+    fn knob(&self, key: &str) -> Option<Knob> {
+        match key {
+            "rate" => Some(Knob::Rate(self.rate)),
+            "burst" => Some(Knob::Burst(self.burst)),
+            _ => None,
         }
     }
 
@@ -111,9 +137,15 @@ impl Rule for TokenBucket {
 
     /// The units in the bucket stay, rounded down to the new credit; what is above a smaller burst spills.
     fn carry(&self, old: &TokenBucket, state: &State, now: SimTime) -> State {
-        let (level, price) = (old.at(state, now), old.rate.per().0 as u128);
-        let rest = level % price * self.rate.per().0 as u128 / price;
-        let credits = level / price * self.rate.per().0 as u128 + rest;
+        let credits = exchange(old.at(state, now), old.rate, self.rate);
         State { credits: credits.min(self.credits(self.burst)), touched: now }
     }
+}
+
+/// Credits at the price of `new` for credits at the price of `old`, rounded down.
+pub(super) fn exchange(credits: i128, old: Rate, new: Rate) -> i128 {
+    let (old, new) = (i128::from(old.per().0), i128::from(new.per().0));
+    let (whole, rest) = (credits.div_euclid(old), credits.rem_euclid(old));
+    // A debt that is larger than 128 bits hold at the new price outlasts time itself.
+    whole.saturating_mul(new).saturating_add(rest * new / old)
 }

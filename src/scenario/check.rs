@@ -103,17 +103,17 @@ fn check_sizes(scenario: &Scenario, places: &Places) {
 fn check_costs(scenario: &Scenario, policy: &Policy, stages: impl Iterator<Item = usize>, places: &Places) {
     for number in stages {
         let stage = &scenario.stages[number];
-        let Some((most, unit)) = stage.spec.capacity() else { continue };
+        let Some((most, unit, key)) = stage.spec.capacity() else { continue };
         let unit_name = Unit::NAMES.iter().find(|(_, u)| *u == unit).map_or("", |(name, _)| *name);
         for traffic in &scenario.traffics {
             let (name, stage) = (&traffic.name, &stage.name);
             match traffic.constant_cost(unit) {
                 Some(cost) if most < cost => {
                     let what = format!(
-                        "no call of `traffic.{name}` can ever pass `{stage}`: each costs {cost} {unit_name}, the burst is {most}"
+                        "no call of `traffic.{name}` can ever pass `{stage}`: each costs {cost} {unit_name}, the {key} is {most}"
                     );
                     let remedy = format!(
-                        "raise the burst to {cost} or more, or leave it out of `policy.{}`",
+                        "raise the {key} to {cost} or more, or leave it out of `policy.{}`",
                         policy.name
                     );
                     places.log.error(places.stages.span(number), what, remedy);

@@ -10,7 +10,7 @@ use super::downstream::Downstream;
 use super::queue::Queue;
 use super::stage::{Stage, StageSpec};
 use crate::request::Knob;
-use crate::section::{Limit, Section, Share, quote};
+use crate::section::{Amount, Limit, Section, Share, quote};
 use crate::time::{Nanos, SimTime};
 use crate::traffic::profile;
 use crate::units::Rate;
@@ -216,7 +216,7 @@ fn read_knob(s: &mut Section, path: &str, own: Knob) -> Option<Knob> {
     const DOC: &str = "the value while the event lasts";
     let knob = match own {
         Knob::Rate(_) => Knob::Rate(s.require(path, DOC)?),
-        Knob::Burst(_) => Knob::Burst(s.require(path, DOC)?),
+        Knob::Burst(_) => Knob::Burst(s.require::<Amount>(path, DOC)?.0),
         Knob::Limit(_) => Knob::Limit(s.require::<Limit>(path, DOC)?.0),
         Knob::Slowdown(_) => Knob::Slowdown(s.require(path, DOC)?),
         Knob::Concurrency(_) => Knob::Concurrency(s.require::<Limit>(path, DOC)?.0),

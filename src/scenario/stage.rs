@@ -1,10 +1,14 @@
-//! Stages (limiters and admission) as files describe them.
+//! Stages (limiters and admission) as files describe them: one registry, one file per kind.
 
-use crate::limiter::gcra::Gcra;
-use crate::limiter::token_bucket::TokenBucket;
+mod concurrency;
+mod gcra;
+mod options;
+mod token_bucket;
+
+use crate::limiter::{Blueprint, Limiter, Options};
 use crate::request::{Key, Knob, Unit};
-use crate::section::{Limit, Section};
-use crate::units::Rate;
+use crate::section::Section;
+use std::sync::Arc;
 
 /// A stage with its name.
 #[derive(Clone, Debug)]
@@ -20,24 +24,8 @@ pub struct Stage {
 /// What a stage does.
 #[derive(Clone, Debug)]
 pub enum StageSpec {
-    /// A token bucket.
-    TokenBucket {
-        /// Rate, burst, start, unit and refund.
-        rule: TokenBucket,
-        /// What has a bucket of its own each; `None` is one for all.
-        key: Option<Key>,
-        /// Whether it parks what it would refuse.
-        wait: bool,
-    },
-    /// GCRA.
-    Gcra {
-        /// Rate, burst, unit and refund.
-        rule: Gcra,
-        /// What has a limit of its own each; `None` is one for all.
-        key: Option<Key>,
-        /// Whether it parks what it would refuse.
-        wait: bool,
-    },
+    /// A limiter.
+    Limiter(Limit),
     /// A limit on work in flight.
     Concurrency {
         /// The limit; `None` is unlimited.
@@ -45,6 +33,15 @@ pub enum StageSpec {
         /// What has a limit of its own each; `None` is one for all.
         key: Option<Key>,
     },
+}
+
+/// A limiter: its rule, and what it is given beside it.
+#[derive(Clone, Debug)]
+pub struct Limit {
+    /// The rule.
+    pub rule: Arc<dyn Blueprint>,
+    /// Charge, key and waiting.
+    pub options: Options,
 }
 
 /// A kind of stage: its name in files, a line about it, and its reader, which leaves finishing to the caller.
@@ -58,15 +55,7 @@ pub struct Kind {
 }
 
 /// Every kind of stage.
-pub const KINDS: &[Kind] = &[
-    Kind {
-        name: "token_bucket",
-        about: "passes what its bucket holds; the bucket gains a rate up to a burst",
-        read: token_bucket,
-    },
-    Kind { name: "gcra", about: "spaces calls by a rate, with a burst of tolerance", read: gcra },
-    Kind { name: "concurrency", about: "lets at most so many be in flight", read: concurrency },
-];
+pub const KINDS: &[Kind] = &[token_bucket::KIND, gcra::KIND, concurrency::KIND];
 
 impl Stage {
     /// Reads and finishes `[limiter.NAME]` or `[admission.NAME]`.
@@ -82,27 +71,32 @@ impl Stage {
     }
 }
 
+impl Limit {
+    /// A limiter that nothing has used yet.
+    pub fn build(&self) -> Box<dyn Limiter> {
+        self.rule.build(&self.options)
+    }
+}
+
 impl StageSpec {
     /// The keys that an event may change.
     pub const CHANGEABLE: [&'static str; 3] = ["rate", "burst", "limit"];
 
     /// What holds for a key that an event may change, when no event does; `None` if this stage has no such key.
     pub fn own(&self, key: &str) -> Option<Knob> {
-        match (self, key) {
-            (StageSpec::TokenBucket { rule, .. }, "rate") => Some(Knob::Rate(rule.rate)),
-            (StageSpec::TokenBucket { rule, .. }, "burst") => Some(Knob::Burst(rule.burst)),
-            (StageSpec::Gcra { rule, .. }, "rate") => Some(Knob::Rate(rule.rate)),
-            (StageSpec::Gcra { rule, .. }, "burst") => Some(Knob::Burst(rule.burst)),
-            (StageSpec::Concurrency { limit, .. }, "limit") => Some(Knob::Limit(*limit)),
-            _ => None,
+        match self {
+            StageSpec::Limiter(limit) => limit.rule.knob(key),
+            StageSpec::Concurrency { limit, .. } => (key == "limit").then_some(Knob::Limit(*limit)),
         }
     }
 
-    /// The most that one call may cost, and in which unit; `None` if any call may pass.
-    pub fn capacity(&self) -> Option<(u64, Unit)> {
+    /// The most that one call may cost, in which unit, and the key that says so; `None` if any call may pass.
+    pub fn capacity(&self) -> Option<(u64, Unit, &'static str)> {
         match self {
-            StageSpec::TokenBucket { rule, .. } => Some((rule.burst, rule.unit)),
-            StageSpec::Gcra { rule, .. } => Some((rule.burst, rule.unit)),
+            StageSpec::Limiter(limit) => {
+                let (most, key) = limit.rule.capacity()?;
+                Some((most, limit.options.charge.unit, key))
+            }
             StageSpec::Concurrency { .. } => None,
         }
     }
@@ -110,7 +104,7 @@ impl StageSpec {
     /// Whether calls wait before it instead of being refused.
     pub fn waits(&self) -> bool {
         match self {
-            StageSpec::TokenBucket { wait, .. } | StageSpec::Gcra { wait, .. } => *wait,
+            StageSpec::Limiter(limit) => limit.options.wait,
             StageSpec::Concurrency { .. } => false,
         }
     }
@@ -119,59 +113,4 @@ impl StageSpec {
     pub fn is_admission(&self) -> bool {
         matches!(self, StageSpec::Concurrency { .. })
     }
-}
-
-fn token_bucket(s: &mut Section) -> StageSpec {
-    let (rate, burst) = rate_and_burst(s);
-    let unit = s.one_of("unit", &Unit::NAMES, Some(Unit::Requests), "what is counted");
-    let key = key(s);
-    let initial =
-        s.get("initial", "what the bucket holds at the start; the burst unless said").unwrap_or(burst);
-    if burst < initial {
-        let what = format!("`{}` is more than the burst of {burst}", s.path_of("initial"));
-        s.problem("initial", what, "lower it, or take it out to start with a full bucket");
-    }
-    let refund = s.get_or(
-        "refund",
-        true,
-        "whether work that is turned away later, or leaves the queue, is given back what it took",
-    );
-    let wait = s.get_or("wait", false, "whether calls wait here for their turn instead of being refused");
-    StageSpec::TokenBucket { rule: TokenBucket { rate, burst, initial, unit, refund }, key, wait }
-}
-
-fn gcra(s: &mut Section) -> StageSpec {
-    let (rate, burst) = rate_and_burst(s);
-    let unit = s.one_of("unit", &Unit::NAMES, Some(Unit::Requests), "what is counted");
-    let key = key(s);
-    let refund = s.get_or(
-        "refund",
-        true,
-        "whether work that is turned away later, or leaves the queue, is given back what it took",
-    );
-    let wait = s.get_or("wait", false, "whether calls wait here for their turn instead of being refused");
-    StageSpec::Gcra { rule: Gcra { rate, burst, unit, refund }, key, wait }
-}
-
-fn concurrency(s: &mut Section) -> StageSpec {
-    let limit: Limit = s.need("limit", "how many may be in flight");
-    if limit == Limit(Some(0)) {
-        s.problem("limit", format!("`{}` is 0: nothing ever passes", s.path_of("limit")), "write 1 or more");
-    }
-    StageSpec::Concurrency { limit: limit.0, key: key(s) }
-}
-
-fn rate_and_burst(s: &mut Section) -> (Rate, u64) {
-    let rate = s.need("rate", "how fast it fills");
-    let burst = s.need("burst", "the most that may pass at once");
-    if burst == 0 {
-        s.problem("burst", format!("`{}` is 0: nothing ever passes", s.path_of("burst")), "write 1 or more");
-    }
-    (rate, burst)
-}
-
-fn key(s: &mut Section) -> Option<Key> {
-    let names = Key::NAMES.map(|(name, key)| (name, Some(key)));
-    let names = [&names[..], &[("none", None)]].concat();
-    s.one_of("key", &names, Some(None), "what has a limit of its own each; one for all unless said")
 }

@@ -9,9 +9,12 @@ use super::traffic::Arrivals;
 use super::{Nanos, Scenario, section, stage};
 use crate::dist::Dist;
 use crate::downstream::service::Service;
-use crate::request::Knob;
+use crate::limiter::token_bucket::TokenBucket;
+use crate::limiter::{Charge, Options};
+use crate::request::{Key, Knob, Unit};
 use crate::time::SimTime;
 use crate::traffic::profile::Change;
+use crate::units::parse_rate;
 use std::path::Path;
 
 /// The scenario that `text` describes, with its warnings in words.
@@ -209,11 +212,11 @@ fn stages_and_service_times_are_read_by_kind() {
         take = "sequential"
         "#,
     );
-    let StageSpec::TokenBucket { rule, key, wait } = &scenario.stages[0].spec else { panic!("no bucket") };
-    assert_eq!(
-        (rule.burst, rule.initial, rule.refund, *key, *wait),
-        (150_000, 0, true, Some(crate::request::Key::Tenant), false)
-    );
+    let StageSpec::Limiter(limit) = &scenario.stages[0].spec else { panic!("no bucket") };
+    let expected = TokenBucket { rate: parse_rate("90k tpm").expect("a rate"), burst: 150_000, initial: 0 };
+    assert_eq!(format!("{:?}", limit.rule), format!("{expected:?}"));
+    let charge = Charge::of(Unit::Tokens);
+    assert_eq!(limit.options, Options { charge, key: Some(Key::Tenant), wait: false });
     assert_eq!(scenario.stages[1].kind, "gcra");
     assert_eq!(scenario.policies[1].stages, [0, 1, 2]);
     let model = &scenario.downstreams[1];

@@ -2,7 +2,9 @@
 
 use super::node::{Content, Node, quote};
 use crate::time::Nanos;
-use crate::units::{MAX_COUNT, Rate, parse_count, parse_nanos, parse_rate, parse_share};
+use crate::units::{
+    MAX_AMOUNT, MAX_COUNT, Rate, parse_amount, parse_count, parse_nanos, parse_rate, parse_share,
+};
 use std::ops::Range;
 
 /// One thing that is wrong with a value.
@@ -53,34 +55,13 @@ pub enum Either<T, U> {
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Share(pub f64);
 
+/// What a limit holds or takes: a count up to 2^63.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Amount(pub u64);
+
 /// A count, or no bound at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit(pub Option<u64>);
-
-/// A name that tables and CSV readers can bear.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Name(pub String);
-
-impl Name {
-    /// Says what is wrong with `text` as a name.
-    pub fn check(text: &str) -> Result<(), String> {
-        let shown = quote(text);
-        if text.is_empty() {
-            return Err("a name is empty".into());
-        }
-        if text.len() > 64 {
-            return Err(format!("the name {shown} has more than 64 characters"));
-        }
-        if ["na", "nan", "null", "none", "true", "false", "inf"].contains(&text) {
-            return Err(format!("{shown} is no name: readers of CSV files take it for a missing value"));
-        }
-        let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
-        if text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(fits) {
-            return Ok(());
-        }
-        Err(format!("{shown} is no name"))
-    }
-}
 
 /// The text of `node`, if it is one and short enough to be a quantity.
 fn words<'n>(node: &'n Node, wanted: &str) -> Result<&'n str, Vec<Fault>> {
@@ -140,10 +121,19 @@ impl Value for Rate {
 
 /// A whole number between `least` and `most`, as a number or as text with k, M or G.
 fn whole(node: &Node, least: i128, most: i128) -> Result<i128, Vec<Fault>> {
+    whole_as(node, least, most, parse_count)
+}
+
+fn whole_as(
+    node: &Node,
+    least: i128,
+    most: i128,
+    parse: fn(&str) -> Result<u64, String>,
+) -> Result<i128, Vec<Fault>> {
     let number = match &node.content {
         Content::Integer(n) => *n,
         Content::Float(x) => return Err(one_fault(node, format!("`{x}` is not a whole number"))),
-        _ => match parse_count(words(node, "a whole number")?) {
+        _ => match parse(words(node, "a whole number")?) {
             Ok(n) => i128::from(n),
             Err(why) => return Err(one_fault(node, why)),
         },
@@ -178,6 +168,19 @@ macro_rules! whole_number {
 whole_number!(u64, 0u64, MAX_COUNT, 1);
 whole_number!(u32, 0u32, u32::MAX, 1);
 whole_number!(i32, i32::MIN, i32::MAX, 0);
+
+impl Value for Amount {
+    const SHAPE: &'static str = "a whole number such as `100` or `150k`";
+    fn read(node: &Node) -> Result<Amount, Vec<Fault>> {
+        whole_as(node, 0, i128::from(MAX_AMOUNT), parse_amount).map(|n| Amount(n as u64))
+    }
+    fn dummy() -> Amount {
+        Amount(1)
+    }
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+}
 
 impl Value for f64 {
     const SHAPE: &'static str = "a number such as `2` or `1.5`";
@@ -269,22 +272,6 @@ impl Value for Limit {
     }
 }
 
-impl Value for Name {
-    const SHAPE: &'static str =
-        "a lower-case word of letters, digits, `_` and `-` that begins with a letter, at most 64 long";
-    fn read(node: &Node) -> Result<Name, Vec<Fault>> {
-        let text = String::read(node)?;
-        Name::check(&text).map_err(|why| one_fault(node, why))?;
-        Ok(Name(text))
-    }
-    fn dummy() -> Name {
-        Name("unnamed".into())
-    }
-    fn show(&self) -> String {
-        format!("\"{}\"", self.0)
-    }
-}
-
 impl<T: Value> Value for At<T> {
     const SHAPE: &'static str = T::SHAPE;
     fn read(node: &Node) -> Result<At<T>, Vec<Fault>> {
@@ -325,6 +312,7 @@ impl<T: Value> Value for Vec<T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Name;
     use super::*;
 
     fn read<T: Value>(content: Content) -> Result<T, String> {
@@ -361,14 +349,6 @@ mod tests {
         assert!(read::<f64>(Content::Float(f64::NAN)).is_err());
         assert!(read::<Share>(Content::Float(f64::INFINITY)).is_err());
         assert!(read::<Share>(Content::Integer(50)).unwrap_err().contains("\"50%\""));
-    }
-
-    #[test]
-    fn names_are_those_that_csv_readers_leave_alone() {
-        assert!(Name::check("a-b_2").is_ok());
-        for wrong in ["", "2x", "A", "nan", "a.b", "a b", &"x".repeat(65)] {
-            assert!(Name::check(wrong).is_err(), "{wrong}");
-        }
     }
 
     #[test]

@@ -5,22 +5,24 @@ use crate::limiter::{Limiter, Verdict};
 use crate::request::{Ask, End};
 use crate::time::{Nanos, SimTime};
 
-/// One ask: when, how much, and who.
+/// One ask: when, and what [`Ask::costing`] made of its cost, with whoever asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// When it comes.
     pub at: SimTime,
-    /// What it costs, in the limiters' own unit.
-    pub cost: u64,
-    /// Who asks, as a number.
-    pub key: u32,
+    /// What it costs and who asks.
+    pub ask: Ask,
 }
 
 /// What was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The least that is left in any limiter, in billionths of a unit, rounded down.
-    pub remaining_billionths: u128,
+    /// The least that is left in any limiter, in billionths of a unit, rounded down; below zero in debt.
+    pub remaining_billionths: i128,
+    /// How long it waits for its start, if it was admitted: the longest of all limiters' delays.
+    pub delay: Option<Nanos>,
+    /// The last of the resets of all limiters; `None` if one never comes.
+    pub reset: Option<Nanos>,
     /// Why and how long not, if it was refused.
     pub refusal: Option<Refusal>,
 }
@@ -46,48 +48,59 @@ impl Chain {
         Chain { limiters, take }
     }
 
-    /// Decides on one ask; `event.at` is never before the one that came last.
+    /// Decides on one ask. If time has gone back, each limiter does what its kind does.
     pub fn decide(&mut self, event: &Event) -> Decision {
-        let now = event.at;
-        let ask = Ask { user: event.key, ..Ask::costing(event.cost) };
-        let refusal = match self.take {
+        let Event { at: now, ask } = *event;
+        let verdict = match self.take {
             Take::AllOrNone => self.take_all(now, &ask),
             Take::Sequential => self.take_one_by_one(now, &ask),
         };
-        let left = |limiter: &dyn Limiter| {
-            let (units, per) = limiter.remaining(now, &ask);
-            units / per * 1_000_000_000 + units % per * 1_000_000_000 / per
-        };
+        let left = |limiter: &dyn Limiter| billionths(limiter.remaining(now, &ask));
         let remaining_billionths = self.limiters.iter().map(|limiter| left(&**limiter)).min().unwrap_or(0);
-        Decision { remaining_billionths, refusal }
+        let resets = self.limiters.iter().map(|limiter| limiter.reset(now, &ask));
+        let reset =
+            resets.collect::<Option<Vec<_>>>().map(|all| all.into_iter().max().unwrap_or(now).since(now));
+        Decision { remaining_billionths, delay: verdict.ok(), reset, refusal: verdict.err() }
     }
 
-    fn take_all(&mut self, now: SimTime, ask: &Ask) -> Option<Refusal> {
-        let mut longest: Option<Refusal> = None;
-        for (by, limiter) in self.limiters.iter().enumerate() {
-            let Some(refusal) = refusal(by, limiter.check(now, ask), now) else { continue };
-            if longest.is_none_or(|longest| is_longer(refusal.wait, longest.wait)) {
-                longest = Some(refusal);
+    /// The longest delay, or the longest refusal.
+    fn take_all(&mut self, now: SimTime, ask: &Ask) -> Result<Nanos, Refusal> {
+        let (mut delay, mut longest) = (Nanos::ZERO, None::<Refusal>);
+        for (by, limiter) in self.limiters.iter_mut().enumerate() {
+            match judge(by, limiter.check(now, ask), now) {
+                Ok(later) => delay = delay.max(later),
+                Err(refusal) => {
+                    limiter.refuse(now, ask);
+                    if longest.is_none_or(|longest| is_longer(refusal.wait, longest.wait)) {
+                        longest = Some(refusal);
+                    }
+                }
             }
         }
-        if longest.is_none() {
-            self.limiters.iter_mut().for_each(|limiter| limiter.take(now, ask));
-            self.spend(now, ask, self.limiters.len());
+        if let Some(refusal) = longest {
+            return Err(refusal);
         }
-        longest
+        self.limiters.iter_mut().for_each(|limiter| limiter.take(now, ask));
+        self.spend(now, ask, self.limiters.len());
+        Ok(delay)
     }
 
-    fn take_one_by_one(&mut self, now: SimTime, ask: &Ask) -> Option<Refusal> {
+    fn take_one_by_one(&mut self, now: SimTime, ask: &Ask) -> Result<Nanos, Refusal> {
+        let mut delay = Nanos::ZERO;
         for by in 0..self.limiters.len() {
             let limiter = &mut self.limiters[by];
-            if let Some(refusal) = refusal(by, limiter.check(now, ask), now) {
-                self.spend(now, ask, by);
-                return Some(refusal);
+            match judge(by, limiter.check(now, ask), now) {
+                Ok(later) => delay = delay.max(later),
+                Err(refusal) => {
+                    limiter.refuse(now, ask);
+                    self.spend(now, ask, by);
+                    return Err(refusal);
+                }
             }
             limiter.take(now, ask);
         }
         self.spend(now, ask, self.limiters.len());
-        None
+        Ok(delay)
     }
 
     /// What the first `count` limiters gave is spent, to the estimate.
@@ -96,11 +109,19 @@ impl Chain {
     }
 }
 
-fn refusal(by: usize, verdict: Verdict, now: SimTime) -> Option<Refusal> {
+/// Billionths of a fraction, rounded down.
+fn billionths((units, per): (i128, u128)) -> i128 {
+    let per = per as i128;
+    units.div_euclid(per).saturating_mul(1_000_000_000) + units.rem_euclid(per) * 1_000_000_000 / per
+}
+
+/// The delay of what passes, or the refusal.
+fn judge(by: usize, verdict: Verdict, now: SimTime) -> Result<Nanos, Refusal> {
     match verdict {
-        Verdict::Pass => None,
-        Verdict::At(at) => Some(Refusal { by, wait: Some(at - now) }),
-        Verdict::Never => Some(Refusal { by, wait: None }),
+        Verdict::Pass => Ok(Nanos::ZERO),
+        Verdict::Delay(start) => Ok(start.since(now)),
+        Verdict::At(at) => Err(Refusal { by, wait: Some(at.since(now)) }),
+        Verdict::Never => Err(Refusal { by, wait: None }),
     }
 }
 
@@ -115,18 +136,19 @@ fn is_longer(wait: Option<Nanos>, than: Option<Nanos>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limiter::build;
     use crate::limiter::token_bucket::TokenBucket;
+    use crate::limiter::{Blueprint, Charge, Options};
     use crate::request::Unit;
     use crate::units::parse_rate;
 
     fn bucket(rate: &str, burst: u64) -> Box<dyn Limiter> {
         let rate = parse_rate(rate).expect("a rate");
-        build(TokenBucket { unit: Unit::Given, ..TokenBucket::new(rate, burst) }, None)
+        let charge = Charge::of(Unit::Given);
+        TokenBucket::new(rate, burst).build(&Options { charge, ..Options::requests(None) })
     }
 
-    fn ask(chain: &mut Chain, millis: u64, cost: u64) -> (u128, Option<(usize, Option<u64>)>) {
-        let event = Event { at: SimTime(millis * 1_000_000), cost, key: 0 };
+    fn ask(chain: &mut Chain, millis: u64, cost: u64) -> (i128, Option<(usize, Option<u64>)>) {
+        let event = Event { at: SimTime(millis * 1_000_000), ask: Ask::costing(cost) };
         let decision = chain.decide(&event);
         let refusal =
             decision.refusal.map(|refusal| (refusal.by, refusal.wait.map(|wait| wait.0 / 1_000_000)));

@@ -1,25 +1,68 @@
-//! The list of asks that `probe` reads: CSV with a column of times, and maybe of costs and keys.
+//! The list of asks that `probe` reads: CSV with a column of times, and maybe of costs, keys and names.
 
 use super::super::messages::Texts;
 use csv::{ReaderBuilder, StringRecord};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
+use std::ops::Range;
 use tidegate::problem::{Place, Problem, Problems, did_you_mean};
+use tidegate::request::{Ask, ClassId};
 use tidegate::study::probe::Event;
 use tidegate::time::SimTime;
-use tidegate::units::{MAX_COUNT, MAX_LENGTH};
+use tidegate::units::MAX_AMOUNT;
 
 /// So many wrong rows are shown.
 const MOST_PROBLEMS: usize = 20;
 
-/// The columns that a list may have.
-const COLUMNS: [&str; 5] = ["t_ns", "t_ms", "t_s", "cost", "key"];
+/// The columns that a list may have: of times, of costs, and of who asks.
+const COLUMNS: [&str; 9] = ["t_ns", "t_ms", "t_s", "cost", "key", "user", "feature", "tenant", "class"];
+
+/// Where the columns of who asks begin: `key`, then what it stands for where they are missing.
+const WHO: usize = 4;
 
 /// The asks in order, and the names of their keys by number; number 0 is no key.
+#[derive(Debug)]
 pub struct Asks {
+    pub name: String,
     pub events: Vec<Event>,
-    pub keys: Vec<String>,
+    /// For each ask, the number of what the table shows as its key.
+    pub shown: Vec<u32>,
+    pub keys: Names,
+    /// Lines of asks that come before the one above them.
+    pub backward: Vec<Range<usize>>,
+    /// Lines of asks that cost nothing.
+    pub free: Vec<Range<usize>>,
+    /// Whether there are more names than a limit per feature or class can tell apart.
+    pub crowded: bool,
+}
+
+/// Names and their numbers from 0, the empty one first.
+#[derive(Debug)]
+pub struct Names {
+    numbers: BTreeMap<String, u32>,
+    names: Vec<String>,
+}
+
+impl Names {
+    fn new() -> Names {
+        Names { numbers: BTreeMap::from([(String::new(), 0)]), names: vec![String::new()] }
+    }
+
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let next = self.names.len() as u32;
+        self.numbers.insert(name.to_string(), next);
+        self.names.push(name.to_string());
+        next
+    }
+
+    /// The name with this number.
+    pub fn name(&self, number: u32) -> &str {
+        &self.names[number as usize]
+    }
 }
 
 /// Where the columns stand.
@@ -28,7 +71,8 @@ struct Columns {
     /// Decimals of the time that a nanosecond takes.
     decimals: usize,
     cost: Option<usize>,
-    key: Option<usize>,
+    /// `key`, user, feature, tenant, class.
+    who: [Option<usize>; COLUMNS.len() - WHO],
 }
 
 impl Asks {
@@ -66,20 +110,24 @@ impl Asks {
         }
         let columns = Columns::find(&record, |what, remedy| at_start(&what, &remedy))?;
         let width = record.len();
-        let mut asks = Asks { events: Vec::new(), keys: vec![String::new()] };
-        let mut numbers = BTreeMap::from([(String::new(), 0)]);
+        let mut asks = Asks {
+            name: name.to_string(),
+            events: Vec::new(),
+            shown: Vec::new(),
+            keys: Names::new(),
+            backward: Vec::new(),
+            free: Vec::new(),
+            crowded: false,
+        };
+        let mut names: [Names; COLUMNS.len() - WHO] = std::array::from_fn(|_| Names::new());
         let mut problems = Problems::default();
         while reader.read_record(&mut record).unwrap_or(false) {
-            let before = asks.events.last().map(|event| event.at);
-            match columns.event(&record, width, before) {
-                Ok((at, cost, key)) => {
-                    let next = numbers.len() as u32;
-                    let number = *numbers.entry(key.to_string()).or_insert_with(|| {
-                        asks.keys.push(key.to_string());
-                        next
-                    });
-                    asks.events.push(Event { at, cost, key: number });
-                }
+            let added = columns.ask(&record, width).map(|(at, cost)| {
+                let (ask, shown) = columns.who(&record, cost, &mut names);
+                asks.add(Event { at, ask }, cost, &shown, || line_of(text, &record));
+            });
+            match added {
+                Ok(()) => {}
                 Err((what, remedy)) if problems.0.len() < MOST_PROBLEMS => {
                     let place = Place::in_text(name, text, line_of(text, &record));
                     problems.0.push(Problem::input(what).at(place).remedy(remedy));
@@ -93,7 +141,21 @@ impl Asks {
         if problems.0.is_empty() && asks.events.is_empty() {
             return Err(at_start("the list has a header and no ask", header).into());
         }
+        asks.crowded = names.iter().any(|names| u16::MAX as usize <= names.names.len());
         if problems.0.is_empty() { Ok(asks) } else { Err(problems) }
+    }
+
+    fn add(&mut self, event: Event, cost: u64, shown: &str, line: impl Fn() -> Range<usize>) {
+        if self.events.last().is_some_and(|before| event.at < before.at)
+            && self.backward.len() < MOST_PROBLEMS
+        {
+            self.backward.push(line());
+        }
+        if cost == 0 && self.free.len() < MOST_PROBLEMS {
+            self.free.push(line());
+        }
+        self.events.push(event);
+        self.shown.push(self.keys.number(shown));
     }
 }
 
@@ -132,7 +194,8 @@ impl Columns {
             .collect();
         match times[..] {
             [(time, decimals)] if problems.is_empty() => {
-                return Ok(Columns { time, decimals, cost: found[3], key: found[4] });
+                let who = std::array::from_fn(|column| found[WHO + column]);
+                return Ok(Columns { time, decimals, cost: found[3], who });
             }
             [_] => {}
             [] => problems.push(problem(
@@ -144,45 +207,54 @@ impl Columns {
         Err(Problems(problems))
     }
 
-    /// Time, cost and key of a row, or what is wrong with it and what to do.
-    fn event<'r>(
-        &self,
-        record: &'r StringRecord,
-        width: usize,
-        before: Option<SimTime>,
-    ) -> Result<(SimTime, u64, &'r str), (String, String)> {
+    /// Time and cost of a row, or what is wrong with it and what to do.
+    fn ask(&self, record: &StringRecord, width: usize) -> Result<(SimTime, u64), (String, String)> {
         if record.len() != width {
             let what = format!("the line has {} cells, the header {width}", record.len());
             return Err((what, "give every line a cell for each column".into()));
         }
         let time = record[self.time].trim();
         let at = instant(time, self.decimals).ok_or_else(|| {
-            let shown: String = time.chars().take(40).flat_map(char::escape_debug).collect();
-            let what = format!("`{shown}` is no time");
+            let what = format!("`{}` is no time", shown(time));
             (what, format!("write a number such as `12` or `12.5`, with at most {} decimals", self.decimals))
         })?;
-        if before.is_some_and(|before| at < before) {
-            let before = before.unwrap_or_default();
-            return Err((
-                format!("time runs backwards: {at} s comes after {before} s"),
-                "sort the lines by time".into(),
-            ));
-        }
         let cost = match self.cost.map(|column| record[column].trim()) {
             None | Some("") => 1,
             Some(text) => text
                 .parse()
                 .ok()
-                .filter(|cost| {
-                    (1..=MAX_COUNT).contains(cost) && text.starts_with(|c: char| c.is_ascii_digit())
-                })
+                .filter(|cost| *cost <= MAX_AMOUNT && text.starts_with(|c: char| c.is_ascii_digit()))
                 .ok_or_else(|| {
-                    let shown: String = text.chars().take(40).flat_map(char::escape_debug).collect();
-                    (format!("`{shown}` is no cost"), format!("write a whole number from 1 to {MAX_COUNT}"))
+                    let what = format!("`{}` is no cost", shown(text));
+                    (what, format!("write a whole number from 1 to {MAX_AMOUNT}"))
                 })?,
         };
-        Ok((at, cost, self.key.map_or("", |column| &record[column])))
+        Ok((at, cost))
     }
+
+    /// The ask of a row, and what the table shows as its key.
+    fn who(
+        &self,
+        record: &StringRecord,
+        cost: u64,
+        names: &mut [Names; COLUMNS.len() - WHO],
+    ) -> (Ask, String) {
+        let cell = |column: usize| self.who[column].map(|at| &record[at]);
+        let mut number = |column: usize| match cell(column) {
+            Some(name) => names[column].number(name),
+            None => cell(0).map_or(0, |key| names[0].number(key)),
+        };
+        let (user, feature, tenant, class) = (number(1), number(2), number(3), number(4));
+        let ask =
+            Ask { user, tenant, feature: feature as u16, class: ClassId(class as u16), ..Ask::costing(cost) };
+        let named = (1..self.who.len()).filter_map(cell).collect::<Vec<_>>().join("/");
+        (ask, cell(0).map_or(named, str::to_string))
+    }
+}
+
+/// A cell as messages show it.
+fn shown(cell: &str) -> String {
+    cell.chars().take(40).flat_map(char::escape_debug).collect()
 }
 
 /// A decimal number of a unit in which a nanosecond has so many decimals; exact.
@@ -196,7 +268,7 @@ fn instant(text: &str, decimals: usize) -> Option<SimTime> {
     let whole: u64 = whole.parse().ok()?;
     let fraction: u64 = format!("{fraction:0<decimals$}0").parse::<u64>().ok()? / 10;
     let nanos = whole.checked_mul(10u64.pow(decimals as u32))?.checked_add(fraction)?;
-    (nanos <= MAX_LENGTH.0).then_some(SimTime(nanos))
+    Some(SimTime(nanos))
 }
 
 #[cfg(test)]
@@ -214,10 +286,24 @@ mod tests {
     }
 
     #[test]
+    fn lines_that_step_back_or_cost_nothing_are_remembered() {
+        let asks = Asks::parse("a.csv", "t_ms,cost\n100,1\n99,0\n").expect("a list");
+        assert_eq!([&asks.backward[..], &asks.free[..]].concat(), [16..20, 16..20]);
+    }
+
+    #[test]
+    fn the_key_stands_for_the_names_that_have_no_column() {
+        let asks = Asks::parse("a.csv", "t_s,key,user\n0,k,u\n0,l,u\n").expect("a list");
+        let told_apart: Vec<_> = asks.events.iter().map(|event| (event.ask.user, event.ask.tenant)).collect();
+        assert_eq!(told_apart, [(1, 1), (1, 2)]);
+        assert_eq!(asks.keys.name(asks.shown[1]), "l");
+    }
+
+    #[test]
     fn a_wrong_line_is_named_whatever_ends_the_lines() {
         for end in ["\n", "\r\n"] {
-            let text = ["t_ms,cost", "100,1", "99,1", "100,0"].join(end);
-            let problems = Asks::parse("a.csv", &text).err().expect("time runs backwards");
+            let text = ["t_ms,cost", "100,1", "1_0,1", "100,-1"].join(end);
+            let problems = Asks::parse("a.csv", &text).expect_err("two wrong lines");
             let places: Vec<String> =
                 problems.0.iter().map(|p| p.place.as_ref().expect("a place").to_string()).collect();
             assert_eq!(places, ["a.csv:3:1", "a.csv:4:1"]);
@@ -226,7 +312,7 @@ mod tests {
 
     #[test]
     fn an_unknown_column_is_answered_with_the_near_one() {
-        let problems = Asks::parse("a.csv", "t_ms,costs\n0,1\n").err().expect("no such column");
+        let problems = Asks::parse("a.csv", "t_ms,costs\n0,1\n").expect_err("no such column");
         assert!(problems.to_string().contains("did you mean `cost`?"), "{problems}");
     }
 }

@@ -2,11 +2,11 @@
 
 use super::super::messages::Texts;
 use std::path::Path;
-use tidegate::limiter::{self, Limiter};
+use tidegate::limiter::Charge;
 use tidegate::problem::Problems;
-use tidegate::request::{Key, Unit};
+use tidegate::request::Unit;
 use tidegate::scenario::source::Document;
-use tidegate::scenario::stage::{Stage, StageSpec};
+use tidegate::scenario::stage::{Limit, Stage, StageSpec};
 use tidegate::section::{At, Content, Log, Name, Section};
 
 /// What the argument is called in messages.
@@ -15,11 +15,11 @@ const ARGUMENT: &str = "LIMITER";
 /// Limiters in the order in which they are asked, and their names.
 pub struct Limiters {
     pub names: Vec<String>,
-    pub parts: Vec<Box<dyn Limiter>>,
+    pub limits: Vec<Limit>,
 }
 
 impl Limiters {
-    /// Reads a table, or a list of tables with names.
+    /// Reads a table, or a list of tables.
     pub fn read(argument: &str, texts: &mut Texts) -> Result<Limiters, Problems> {
         // The argument is a value, and a file has keys.
         let text = format!("limiter = {argument}");
@@ -40,24 +40,20 @@ impl Limiters {
         };
         root.finish();
         if sections.is_empty() && log.is_empty() {
-            log.error(0..text.len(), "there is no limiter in the list", "add `{ name = …, kind = … }`");
+            log.error(0..text.len(), "there is no limiter in the list", "add `{ kind = … }`");
         }
-        let mut limiters = Limiters { names: Vec::new(), parts: Vec::new() };
+        let mut limiters = Limiters { names: Vec::new(), limits: Vec::new() };
         for section in sections {
-            limiters.add(section, listed, &log);
+            limiters.add(section, &log);
         }
         let any_error = log.any_error();
         let problems = Problems(log.into_problems());
         if any_error { Err(problems) } else { Ok(limiters) }
     }
 
-    fn add(&mut self, mut section: Section<'_>, listed: bool, log: &Log<'_>) {
-        let about = "what the table of decisions calls it; its kind unless said";
-        let name = if listed {
-            section.require::<At<Name>>("name", about)
-        } else {
-            section.get::<At<Name>>("name", about)
-        };
+    fn add(&mut self, mut section: Section<'_>, log: &Log<'_>) {
+        let name =
+            section.get::<At<Name>>("name", "what the table of decisions calls it; its kind unless said");
         let span = section.span();
         let stage = Stage::read(name.as_ref().map_or(String::new(), |name| name.value.0.clone()), section);
         if let Some(name) = name.filter(|name| self.names.contains(&name.value.0)) {
@@ -65,34 +61,20 @@ impl Limiters {
             log.error(name.span, what, "give each a name of its own");
         }
         let named = if stage.name.is_empty() { stage.kind.to_string() } else { stage.name.clone() };
-        match part(stage.spec) {
-            Some(part) => {
+        match stage.spec {
+            StageSpec::Limiter(mut limit) => {
+                // The list gives the costs.
+                limit.options.charge = Charge::of(Unit::Given);
                 self.names.push(named);
-                self.parts.push(part);
+                self.limits.push(limit);
             }
-            None if stage.kind.is_empty() => {} // told by the reader
-            None => {
+            _ if stage.kind.is_empty() => {} // told by the reader
+            _ => {
                 let what = format!("`{}` asks whether there is room, not how fast", stage.kind);
                 let remedy =
                     "probe a limiter; simulate this one with `tidegate run`, where work starts and ends";
                 log.error(span, what, remedy);
             }
         }
-    }
-}
-
-/// The limiter itself, counting the costs that the list gives and told apart by the list's one column of keys.
-fn part(spec: StageSpec) -> Option<Box<dyn Limiter>> {
-    let by_user = |key: Option<Key>| key.map(|_| Key::User);
-    match spec {
-        StageSpec::TokenBucket { mut rule, key, .. } => {
-            rule.unit = Unit::Given;
-            Some(limiter::build(rule, by_user(key)))
-        }
-        StageSpec::Gcra { mut rule, key, .. } => {
-            rule.unit = Unit::Given;
-            Some(limiter::build(rule, by_user(key)))
-        }
-        StageSpec::Concurrency { .. } => None,
     }
 }

@@ -5,9 +5,8 @@ use crate::admission::concurrency::{Concurrency, KeyedConcurrency};
 use crate::downstream::AnyDownstream;
 use crate::downstream::slots::Slots;
 use crate::engine::{Change, Gate, Parking, Target};
-use crate::limiter::{self, Limiter};
+use crate::limiter::{Limiter, Options};
 use crate::queue::fifo::Fifo;
-use crate::request::Key;
 use crate::scenario::stage::StageSpec;
 use crate::scenario::{self, Scenario, event, policy};
 
@@ -48,22 +47,20 @@ enum Part {
 }
 
 fn part(spec: &StageSpec) -> Part {
-    let parking = |wait: bool, key: Option<Key>| match (wait, key) {
-        (false, _) => Parking::No,
-        (true, None) => Parking::OneLine,
-        (true, Some(key)) => Parking::PerKey(key),
-    };
     match spec {
-        StageSpec::TokenBucket { rule, key, wait } => {
-            Part::Limiter(limiter::build(rule.clone(), *key), parking(*wait, *key))
-        }
-        StageSpec::Gcra { rule, key, wait } => {
-            Part::Limiter(limiter::build(rule.clone(), *key), parking(*wait, *key))
-        }
+        StageSpec::Limiter(limit) => Part::Limiter(limit.build(), parking(&limit.options)),
         StageSpec::Concurrency { limit, key: None } => Part::Admission(Box::new(Concurrency::new(*limit))),
         StageSpec::Concurrency { limit, key: Some(key) } => {
             Part::Admission(Box::new(KeyedConcurrency::new(*limit, *key)))
         }
+    }
+}
+
+fn parking(options: &Options) -> Parking {
+    match (options.wait, options.key) {
+        (false, _) => Parking::No,
+        (true, None) => Parking::OneLine,
+        (true, Some(key)) => Parking::PerKey(key),
     }
 }
 
