@@ -28,9 +28,19 @@ pub(super) struct Meter {
 }
 
 /// Most credits fit 63 bits, from which the conversion is one instruction.
-#[inline]
+#[inline(always)]
 fn float(credits: i128) -> f64 {
-    i64::try_from(credits).map_or_else(|_| credits as f64, |small| small as f64)
+    match i64::try_from(credits) {
+        Ok(small) => small as f64,
+        Err(_) => wide(credits),
+    }
+}
+
+/// Set apart, or it would be worked out for small credits as well.
+#[cold]
+#[inline(never)]
+fn wide(credits: i128) -> f64 {
+    credits as f64
 }
 
 impl Meter {
