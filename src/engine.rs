@@ -290,7 +290,7 @@ fn alive(attempts: &Slab<Attempt>, due: &Due) -> bool {
         && match due.moment {
             Moment::Finish => attempt.state == State::Serving && attempt.finish == due.time,
             Moment::Expire => attempt.state == State::Queued,
-            Moment::Wake => attempt.state == State::Deferred,
+            Moment::Wake => matches!(attempt.state, State::Deferred | State::Delayed),
             Moment::Timeout => attempt.timed,
             Moment::Retry | Moment::Arrive | Moment::Change | Moment::Sample => true,
         }

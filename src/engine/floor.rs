@@ -4,7 +4,7 @@
 //! engine's loop, and looks nothing up; what few go through is the engine's own.
 
 use super::calendar::{Calendar, Moment};
-use super::gate::{LiveGate, Refusal, Room};
+use super::gate::{Limits, LiveGate, Room};
 use super::live::{Attempt, Slab, State, reference};
 use super::setup::limit;
 use crate::downstream::{AnyDownstream, Downstream};
@@ -35,8 +35,8 @@ pub(super) struct Post<'a> {
 pub(super) enum Obstacle {
     /// Others are parked before it.
     Parked,
-    /// A limiter refuses it.
-    Limited(Refusal),
+    /// The limiters delay or refuse it.
+    Limited(Limits),
     /// Stage number `stage` turns it away.
     Turned {
         /// The stage's number.
@@ -69,10 +69,10 @@ impl Post<'_> {
         if !self.live.parked.is_empty() {
             return Err(Obstacle::Parked);
         }
-        if let Some(refusal) = self.live.limit(self.now, &attempt.ask) {
-            return Err(Obstacle::Limited(refusal));
+        match self.live.limit(self.now, &attempt.ask) {
+            Limits::Pass => self.seek_room(index, attempt, From::Arrival),
+            obstacle => Err(Obstacle::Limited(obstacle)),
         }
-        self.seek_room(index, attempt, From::Arrival)
     }
 
     /// Starts an attempt that has passed the limiters, or lets it wait for room.

@@ -2,7 +2,7 @@
 
 use super::calendar::Moment;
 use super::floor::{Obstacle, Post};
-use super::gate::Refusal;
+use super::gate::{Limits, Refusal};
 use super::live::{Attempt, State, reference};
 use super::{Engine, LiveClient};
 use crate::client::Failure;
@@ -78,7 +78,7 @@ impl Engine<'_> {
     fn stopped_by(&mut self, index: u32, obstacle: Obstacle) {
         let stays = match obstacle {
             Obstacle::Parked => self.enter_behind(index),
-            Obstacle::Limited(refusal) => self.limited(index, refusal),
+            Obstacle::Limited(limits) => self.limited(index, limits),
             Obstacle::Turned { stage, reason } => self.turned_away(index, From::Arrival, stage, reason),
         };
         if stays {
@@ -95,15 +95,22 @@ impl Engine<'_> {
         }
         let attempt = &mut self.attempts[index];
         let post = self.floor.post(self.now, attempt.gate);
-        match post.live.limit(self.now, &attempt.ask) {
-            None => self.seek_room(index, From::Arrival),
-            Some(refusal) => self.limited(index, refusal),
-        }
+        let limits = post.live.limit(self.now, &attempt.ask);
+        self.limited(index, limits)
     }
 
-    /// A limiter refuses an arriving attempt; answers whether it stays, parked.
-    fn limited(&mut self, index: u32, refusal: Refusal) -> bool {
+    /// The limiters have answered an arriving attempt; answers whether it stays.
+    fn limited(&mut self, index: u32, limits: Limits) -> bool {
         let attempt = &self.attempts[index];
+        let refusal = match limits {
+            Limits::Pass => return self.seek_room(index, From::Arrival),
+            Limits::Delay(until) => {
+                self.floor.recorder.deferred(self.now, attempt.ledger);
+                self.delay(index, until);
+                return true;
+            }
+            Limits::Refuse(refusal) => refusal,
+        };
         match self.floor.gates[attempt.gate as usize].parking_line(self.now, refusal, &attempt.ask) {
             Some(line) => {
                 self.park(index, line);

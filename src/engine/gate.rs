@@ -49,27 +49,43 @@ impl Refusal {
     }
 }
 
+/// What the limiters say of an attempt.
+#[derive(Clone, Copy)]
+pub(super) enum Limits {
+    /// All are charged, and it goes on.
+    Pass,
+    /// All are charged, and it goes on at that instant.
+    Delay(SimTime),
+    /// One refuses it.
+    Refuse(Refusal),
+}
+
 impl LiveGate {
     /// Asks the limiters for an attempt that arrives, and charges them if they all pass; who refuses hears of it.
     #[inline(always)]
-    pub(super) fn limit(&mut self, now: SimTime, ask: &Ask) -> Option<Refusal> {
+    pub(super) fn limit(&mut self, now: SimTime, ask: &Ask) -> Limits {
         self.ask(now, ask, |limiter| limiter.refuse(now, ask))
     }
 
     /// Asks the limiters again for an attempt that waits before them.
-    pub(super) fn limit_again(&mut self, now: SimTime, ask: &Ask) -> Option<Refusal> {
+    pub(super) fn limit_again(&mut self, now: SimTime, ask: &Ask) -> Limits {
         self.ask(now, ask, |_| {})
     }
 
     #[inline(always)]
-    fn ask(&mut self, now: SimTime, ask: &Ask, tell: impl Fn(&mut dyn Limiter)) -> Option<Refusal> {
+    fn ask(&mut self, now: SimTime, ask: &Ask, tell: impl Fn(&mut dyn Limiter)) -> Limits {
         if self.gate.take == Take::Sequential {
             return self.ask_one_by_one(now, ask, tell);
         }
         let mut longest: Option<Refusal> = None;
+        let mut start = now;
         for (stage, limiter) in self.gate.limiters.iter_mut().enumerate() {
             let at = match limiter.check(now, ask) {
-                Verdict::Pass | Verdict::Delay(_) => continue,
+                Verdict::Pass => continue,
+                Verdict::Delay(until) => {
+                    start = start.max(until);
+                    continue;
+                }
                 Verdict::At(at) => Some(at),
                 Verdict::Never => None,
             };
@@ -79,24 +95,24 @@ impl LiveGate {
                 longest = Some(refusal);
             }
         }
-        if longest.is_none() {
-            self.gate.limiters.iter_mut().for_each(|limiter| limiter.take(now, ask));
+        if let Some(refusal) = longest {
+            return Limits::Refuse(refusal);
         }
-        longest
+        self.gate.limiters.iter_mut().for_each(|limiter| limiter.take(now, ask));
+        if now < start { Limits::Delay(start) } else { Limits::Pass }
     }
 
     /// Charges one limiter after the other until one refuses; what was charged stays charged.
-    fn ask_one_by_one(
-        &mut self,
-        now: SimTime,
-        ask: &Ask,
-        tell: impl Fn(&mut dyn Limiter),
-    ) -> Option<Refusal> {
+    fn ask_one_by_one(&mut self, now: SimTime, ask: &Ask, tell: impl Fn(&mut dyn Limiter)) -> Limits {
         let limiters = &mut self.gate.limiters;
+        let mut start = now;
         for stage in 0..limiters.len() {
             let at = match limiters[stage].check(now, ask) {
-                Verdict::Pass | Verdict::Delay(_) => {
+                verdict @ (Verdict::Pass | Verdict::Delay(_)) => {
                     limiters[stage].take(now, ask);
+                    if let Verdict::Delay(until) = verdict {
+                        start = start.max(until);
+                    }
                     continue;
                 }
                 Verdict::At(at) => Some(at),
@@ -105,9 +121,9 @@ impl LiveGate {
             tell(limiters[stage].as_mut());
             let spent = End::Completed(Nanos::ZERO);
             limiters[..stage].iter_mut().for_each(|limiter| limiter.settle(now, ask, spent));
-            return Some(Refusal { stage, at });
+            return Limits::Refuse(Refusal { stage, at });
         }
-        None
+        if now < start { Limits::Delay(start) } else { Limits::Pass }
     }
 
     /// The line in which a refused attempt may wait: if every limiter that refuses it lets it, and a wait helps.

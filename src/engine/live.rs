@@ -76,8 +76,10 @@ pub(super) enum State {
     Outside,
     /// It waits in the gate's queue.
     Queued,
-    /// It is parked by a limiter.
+    /// It is parked by a limiter, which is asked again.
     Deferred,
+    /// It has passed the limiters, which let it go on at a later instant.
+    Delayed,
     /// It is in service.
     Serving,
 }

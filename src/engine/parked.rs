@@ -1,7 +1,9 @@
 //! Attempts that a limiter parks instead of refusing: first come, first served, in one line or in one per key.
+//! Those that it delays have been charged, and wait for their instant in no line.
 
 use super::Engine;
 use super::calendar::Moment;
+use super::gate::Limits;
 use super::live::{State, reference};
 use super::setup::Parking;
 use crate::observe::From;
@@ -110,23 +112,39 @@ impl Engine<'_> {
         }
     }
 
-    /// The head of a line is looked at again.
+    /// An attempt that has passed the limiters goes on at `until`.
+    pub(super) fn delay(&mut self, attempt: u32, until: SimTime) {
+        self.attempts[attempt].state = State::Delayed;
+        self.wake_at(attempt, Some(until));
+    }
+
+    /// The head of a line is looked at again, or a delay is over.
     #[inline(never)]
     pub(super) fn wake(&mut self, attempt: u32) -> u64 {
         let facts = &self.attempts[attempt];
         let (gate, ask, story) = (facts.gate as usize, facts.ask, facts.story());
+        if facts.state == State::Delayed {
+            self.seek_room(attempt, From::Deferred);
+            return story;
+        }
         if !self.floor.gates[gate].parked.is_head(attempt) {
             return story;
         }
         match self.floor.gates[gate].limit_again(self.now, &ask) {
-            None => {
+            Limits::Pass => {
                 self.leave_line(attempt);
                 self.seek_room(attempt, From::Deferred);
             }
-            Some(refusal) if self.floor.gates[gate].parking_line(self.now, refusal, &ask).is_some() => {
+            Limits::Delay(until) => {
+                self.leave_line(attempt);
+                self.delay(attempt, until);
+            }
+            Limits::Refuse(refusal)
+                if self.floor.gates[gate].parking_line(self.now, refusal, &ask).is_some() =>
+            {
                 self.wake_at(attempt, refusal.at)
             }
-            Some(refusal) => {
+            Limits::Refuse(refusal) => {
                 self.leave_line(attempt);
                 self.reject_limited(attempt, From::Deferred, refusal);
             }

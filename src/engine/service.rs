@@ -119,6 +119,10 @@ impl Engine<'_> {
                 self.offer_behind(number);
                 return story;
             }
+            State::Delayed => {
+                self.give_back(number, &ask);
+                self.abandon(index, From::Deferred);
+            }
             // What is parked has not been charged yet.
             State::Deferred => {
                 self.leave_line(index);
