@@ -7,19 +7,21 @@
 use std::io::Write as _;
 
 /// The two digits of every number below a hundred.
-const PAIRS: [u8; 200] = {
-    let mut pairs = [0; 200];
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
     let mut i = 0;
     while i < 100 {
-        pairs[2 * i] = b'0' + (i / 10) as u8;
-        pairs[2 * i + 1] = b'0' + (i % 10) as u8;
+        pairs[i] = [b'0' + (i / 10) as u8, b'0' + (i % 10) as u8];
         i += 1;
     }
     pairs
 };
 
+/// The most digits of a whole number.
+const DIGITS: usize = 20;
+
 /// Zeros to copy decimals from.
-const ZEROS: &str = ".000000000";
+const ZEROS: &str = "000000000";
 
 /// Below this every whole number is a float of its own.
 const WHOLE_FLOATS: f64 = 9_007_199_254_740_992.0;
@@ -56,8 +58,8 @@ impl Cells {
     /// A whole number.
     #[inline]
     pub fn count(&mut self, number: u64) -> &mut Cells {
-        self.digits(number);
-        self.comma()
+        self.digits(number, b',');
+        self
     }
 
     /// A word that needs no quotes: a name of the scenario or of this program.
@@ -92,23 +94,22 @@ impl Cells {
     /// Nanoseconds as seconds with nine decimals.
     #[inline]
     pub fn seconds(&mut self, nanos: u64) -> &mut Cells {
-        self.digits(nanos / 1_000_000_000);
+        self.digits(nanos / 1_000_000_000, b'.');
         let rest = (nanos % 1_000_000_000) as u32;
-        let (high, low) = (rest / 1_000, rest % 1_000);
-        self.bytes.push(b'.');
-        self.six(high);
-        self.bytes.push(b'0' + (low / 100) as u8);
-        self.pair(low % 100);
-        self.comma()
+        let [a, b, c, d] = [rest / 10_000_000, rest / 100_000, rest / 1_000, rest / 10].map(pair);
+        let last = b'0' + (rest % 10) as u8;
+        self.bytes.extend_from_slice(&[a[0], a[1], b[0], b[1], c[0], c[1], d[0], d[1], last, b',']);
+        self
     }
 
     /// Nanoseconds as milliseconds with six decimals.
     #[inline]
     pub fn millis(&mut self, nanos: u64) -> &mut Cells {
-        self.digits(nanos / 1_000_000);
-        self.bytes.push(b'.');
-        self.six((nanos % 1_000_000) as u32);
-        self.comma()
+        self.digits(nanos / 1_000_000, b'.');
+        let rest = (nanos % 1_000_000) as u32;
+        let [a, b, c] = [rest / 10_000, rest / 100, rest].map(pair);
+        self.bytes.extend_from_slice(&[a[0], a[1], b[0], b[1], c[0], c[1], b',']);
+        self
     }
 
     /// A float with so many decimals, at most nine; empty if it is no number.
@@ -117,8 +118,8 @@ impl Cells {
             return self.empty();
         }
         if (0.0..WHOLE_FLOATS).contains(&value) && value.trunc() == value {
-            self.digits(value as u64);
-            self.bytes.extend_from_slice(&ZEROS.as_bytes()[..=decimals]);
+            self.digits(value as u64, b'.');
+            self.bytes.extend_from_slice(&ZEROS.as_bytes()[..decimals]);
             return self.comma();
         }
         let start = self.bytes.len();
@@ -172,42 +173,36 @@ impl Cells {
         self
     }
 
+    /// A whole number and the byte that ends it.
     #[inline]
-    fn pair(&mut self, number: u32) {
-        let at = 2 * number as usize;
-        self.bytes.extend_from_slice(&PAIRS[at..at + 2]);
-    }
-
-    #[inline]
-    fn six(&mut self, number: u32) {
-        self.pair(number / 10_000);
-        self.pair(number / 100 % 100);
-        self.pair(number % 100);
-    }
-
-    #[inline]
-    fn digits(&mut self, mut number: u64) {
+    fn digits(&mut self, mut number: u64, end: u8) {
         if number < 10 {
-            self.bytes.push(b'0' + number as u8);
-            return;
+            return self.bytes.extend_from_slice(&[b'0' + number as u8, end]);
         }
-        let mut digits = [0u8; 20];
-        let mut at = digits.len();
-        while number >= 100 {
-            let pair = 2 * (number % 100) as usize;
+        // From the last digit to the first, then copied as a piece of fixed length, of which the rest is cut off.
+        let mut digits = [0; 2 * DIGITS + 1];
+        digits[DIGITS] = end;
+        let mut at = DIGITS;
+        while 10 <= number {
+            at -= 2;
+            let [high, low] = PAIRS[(number % 100) as usize];
+            (digits[at], digits[at + 1]) = (high, low);
             number /= 100;
-            at -= 2;
-            digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
         }
-        if number >= 10 {
-            at -= 2;
-            digits[at..at + 2].copy_from_slice(&PAIRS[2 * number as usize..2 * number as usize + 2]);
-        } else {
+        if 0 < number {
             at -= 1;
             digits[at] = b'0' + number as u8;
         }
-        self.bytes.extend_from_slice(&digits[at..]);
+        let length = self.bytes.len() + DIGITS + 1 - at;
+        self.bytes.extend_from_slice(&digits[at..][..=DIGITS]);
+        self.bytes.truncate(length);
     }
+}
+
+/// The last two digits of a number.
+#[inline]
+fn pair(number: u32) -> [u8; 2] {
+    PAIRS[(number % 100) as usize]
 }
 
 #[cfg(test)]

@@ -38,7 +38,15 @@ pub struct Rows<'a> {
     files: &'a Files<'a>,
     job: usize,
     lead: Vec<u8>,
+    interval: Interval,
     spools: Spools,
+}
+
+/// The cells that rows of one interval begin with, after the lead.
+#[derive(Default)]
+struct Interval {
+    index: Option<u64>,
+    cells: Cells,
 }
 
 impl<'a> Rows<'a> {
@@ -48,7 +56,7 @@ impl<'a> Rows<'a> {
         lead.iter().for_each(|cell| {
             cells.name(cell);
         });
-        Rows { files, job, lead: cells.bytes().to_vec(), spools }
+        Rows { files, job, lead: cells.bytes().to_vec(), interval: Interval::default(), spools }
     }
 
     /// The job's number and its rows.
@@ -58,18 +66,37 @@ impl<'a> Rows<'a> {
 
     #[inline]
     fn write(&mut self, table: Table, cells: impl FnOnce(&mut Cells, &dyn Naming)) -> Result<(), Problem> {
+        cells(self.spools[table as usize].row().raw(&self.lead), self.files.names());
+        self.end_row(table)
+    }
+
+    /// Writes a row that begins with its interval: number, first instant, phase.
+    #[inline]
+    fn write_of(
+        &mut self,
+        table: Table,
+        (index, start, phase): (u64, SimTime, Phase),
+        cells: impl FnOnce(&mut Cells),
+    ) -> Result<(), Problem> {
+        let interval = &mut self.interval;
+        if interval.index != Some(index) {
+            interval.index = Some(index);
+            interval.cells.clear();
+            interval.cells.raw(&self.lead).count(index).seconds(start.0).name(phase.name());
+        }
+        cells(self.spools[table as usize].row().raw(interval.cells.bytes()));
+        self.end_row(table)
+    }
+
+    #[inline]
+    fn end_row(&mut self, table: Table) -> Result<(), Problem> {
         let spool = &mut self.spools[table as usize];
-        cells(spool.row().raw(&self.lead), self.files.names());
         spool.end_row();
         if spool.is_full() { self.files.relieve(self.job, table, spool) } else { Ok(()) }
     }
 }
 
 impl Cells {
-    fn interval(&mut self, index: u64, start: SimTime, phase: Phase) -> &mut Cells {
-        self.count(index).seconds(start.0).name(phase.name())
-    }
-
     fn length(&mut self, length: Option<Nanos>) -> &mut Cells {
         self.maybe(length, |cells, nanos| cells.millis(nanos.0))
     }
@@ -118,23 +145,22 @@ impl Sink for Rows<'_> {
     }
 
     fn outcome(&mut self, row: &OutcomeRow<'_>) -> Result<(), Problem> {
-        self.write(Table::Outcomes, |cells, _| {
-            cells.interval(row.index, row.start, row.phase).name(row.class);
+        self.write_of(Table::Outcomes, (row.index, row.start, row.phase), |cells| {
+            cells.name(row.class);
             cells.name(row.outcome).name(row.reason).name(row.stage).name(row.target).count(row.count);
         })
     }
 
     fn latency(&mut self, row: &LatencyRow<'_>) -> Result<(), Problem> {
-        self.write(Table::LatencyHist, |cells, _| {
-            cells.interval(row.index, row.start, row.phase).name(row.class);
-            cells.millis(row.le.0).count(row.count);
+        self.write_of(Table::LatencyHist, (row.index, row.start, row.phase), |cells| {
+            cells.name(row.class).millis(row.le.0).count(row.count);
         })
     }
 
     fn gauge(&mut self, row: &GaugeRow<'_>) -> Result<(), Problem> {
-        self.write(Table::Gauges, |cells, _| {
+        self.write_of(Table::Gauges, (row.index, row.start, row.phase), |cells| {
             let read = &row.reading;
-            cells.interval(row.index, row.start, row.phase).name(row.stage).name(row.gauge);
+            cells.name(row.stage).name(row.gauge);
             for value in [read.avg, read.min, read.max, read.last] {
                 cells.average(Some(value));
             }
