@@ -12,5 +12,5 @@ mod totals;
 
 pub use layout::{GateLayout, Layout};
 pub use percentiles::{Percentiles, Sketch};
-pub use recorder::{From, LedgerId, Recorder, Refuser, Served};
+pub use recorder::{From, LedgerId, Recorder, Refuser, Served, Times};
 pub use rows::{Count, GaugeRow, LatencyRow, OutcomeRow, Phase, RequestRow, Sink, SummaryRow, TimelineRow};

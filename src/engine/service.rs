@@ -4,7 +4,7 @@ use super::Engine;
 use super::calendar::Moment;
 use super::live::{State, reference};
 use crate::client::Failure;
-use crate::observe::{From, Refuser, RequestRow, Served};
+use crate::observe::{From, Refuser, RequestRow, Served, Times};
 use crate::queue::Queue;
 use crate::request::{End, Reason};
 use crate::time::Nanos;
@@ -51,10 +51,8 @@ impl Engine<'_> {
         let gate = attempt.gate;
         let post = &mut self.floor.post(now, gate);
         post.leave(&attempt.ask, end);
-        post.recorder.served(now, attempt.ledger, gate as usize, how, took, &attempt.ask);
-        if how == Served::Goodput {
-            post.recorder.answered(attempt.ledger, now - attempt.born, &attempt.ask);
-        }
+        let times = Times { took, since_birth: now - attempt.born };
+        post.recorder.served(now, attempt.ledger, gate as usize, how, times, &attempt.ask);
         if attempt.timed || self.wants_requests || how == Served::Failed {
             self.end_attempt(index, Ending::Served(how));
             if how == Served::Failed && !orphan {
@@ -105,9 +103,10 @@ impl Engine<'_> {
             }
             State::Serving => {
                 let took = now - attempt.started;
+                let times = Times { took, since_birth: now - attempt.born };
                 let mut post = self.floor.post(now, attempt.gate);
                 post.leave(&ask, End::Cancelled(took));
-                post.recorder.served(now, attempt.ledger, number, Served::Cancelled, took, &ask);
+                post.recorder.served(now, attempt.ledger, number, Served::Cancelled, times, &ask);
                 post.calendar.event_died();
                 self.end_attempt(index, Ending::Served(Served::Cancelled));
             }

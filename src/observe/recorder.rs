@@ -57,6 +57,15 @@ impl Served {
     }
 }
 
+/// How long it took until service ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// Since it started.
+    pub took: Nanos,
+    /// Since the call was born.
+    pub since_birth: Nanos,
+}
+
 /// Which ledger a call counts in: its class, and whether it was born in the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LedgerId {
@@ -207,9 +216,9 @@ impl Recorder {
         self.waiting -= u64::from(from == From::Queue);
     }
 
-    /// An attempt left service after so long.
+    /// An attempt left service after so long. What is good answers its call, so long after its birth.
     #[inline(always)]
-    pub fn served(&mut self, now: SimTime, id: LedgerId, gate: usize, how: Served, took: Nanos, ask: &Ask) {
+    pub fn served(&mut self, now: SimTime, id: LedgerId, gate: usize, how: Served, times: Times, ask: &Ask) {
         let tokens = self.layout.tokens;
         let (ledger, standing) = self.open(id);
         ledger.ends[gate].plain[how as usize] += 1;
@@ -225,18 +234,15 @@ impl Recorder {
             standing.tokens.down(now, reserved);
         }
         if how == Served::Cancelled {
-            self.sojourns += took.0 as u128;
-        } else {
-            ledger.service.add(took.0);
+            self.sojourns += times.took.0 as u128;
+            return;
         }
-    }
-
-    /// A call was answered well, so long after its birth.
-    #[inline(always)]
-    pub fn answered(&mut self, id: LedgerId, latency: Nanos, ask: &Ask) {
-        self.open(id).0.latency.add(latency.0);
-        if !id.warm {
-            self.totals.answered(ask);
+        ledger.service.add(times.took.0);
+        if how == Served::Goodput {
+            ledger.latency.add(times.since_birth.0);
+            if !id.warm {
+                self.totals.answered(ask);
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use super::buckets::{COARSE, FINE, bucket, highest};
 use super::{EXACT, Percentiles, Total, Walk, of_sorted};
 use crate::time::Nanos;
 
-/// Buckets of a group: as many as lie in a coarse bucket, from the first octave in which several do.
+/// Buckets of a group: as many as make up a coarse bucket, except among the smallest, each of which is a value.
 const GROUP: usize = 1 << (FINE - COARSE);
 /// Groups, a power of two of them that covers all values.
 const GROUPS: usize = 512;
@@ -191,18 +191,16 @@ impl Sketch {
     }
 }
 
-/// Visits the coarse buckets in use in the group of buckets from number `first`.
+/// Visits the coarse buckets in use in the group of buckets from number `first`: one, or several of small values.
 #[inline]
 fn visit_group(first: usize, counts: &[u32], count: u64, visit: &mut impl FnMut(Nanos, u64)) {
-    let above = |value: u64| highest(bucket(value, COARSE), COARSE);
-    let le = above(highest(first, FINE));
-    if highest(first + GROUP - 1, FINE) <= le {
-        return visit(Nanos(le), count);
+    if 1 << FINE <= first {
+        return visit(Nanos(highest(first + GROUP - 1, FINE)), count);
     }
     // Values so small have buckets of their own, so a bucket's number is its value.
     let mut from = 0;
     while from < GROUP {
-        let le = above((first + from) as u64);
+        let le = highest(bucket((first + from) as u64, COARSE), COARSE);
         let until = le as usize + 1 - first;
         match counts[from..until].iter().map(|count| *count as u64).sum() {
             0 => {}
