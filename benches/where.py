@@ -20,7 +20,7 @@ from collections import Counter
 PARTS = [
     ("random numbers", r"chacha|rand_core|/src/(rng|math|dist)\b"),
     ("arrivals", r"/src/traffic"),
-    ("calendar", r"/src/engine/(calendar|heap)\.rs"),
+    ("calendar", r"/src/engine/(calendar|heap|pending|wheel)\.rs"),
     ("flow", r"/src/(engine|client|request|time)\b"),
     ("limiter, queue, downstream", r"/src/(limiter|admission|queue|downstream)\b"),
     ("percentiles, histograms", r"/src/observe/percentiles"),

@@ -9,11 +9,14 @@ mod floor;
 mod flow;
 mod gate;
 mod heap;
+mod key;
 mod live;
 mod parked;
+mod pending;
 mod service;
 mod setup;
 mod sources;
+mod wheel;
 
 use crate::client::Client;
 use crate::observe::{GateLayout, Recorder, Sink};

@@ -6,12 +6,14 @@
 //! - a *slot* for each of the first few things that have exactly one next event (a traffic's next arrival, the next
 //!   sample),
 //! - a *lane* for timers of one constant length, which expire in the order in which they were set,
-//! - a *heap* with four children per node for everything else.
+//! - a *heap* with four children per node for everything else, and a wheel behind it if that is much.
 //!
 //! Cancelled timers stay where they are and are recognised by the caller when they come up; lanes and heap are
 //! cleared of them when they outnumber the live ones.
 
-use super::heap::{Entry, Heap};
+use super::heap::Entry;
+use super::key::Key;
+use super::pending::Pending;
 use super::sources::{SOURCES, Sources};
 use crate::time::SimTime;
 use std::collections::VecDeque;
@@ -42,7 +44,7 @@ pub enum Moment {
 }
 
 impl Moment {
-    const ALL: [Moment; 8] = [
+    pub(super) const ALL: [Moment; 8] = [
         Moment::Sample,
         Moment::Change,
         Moment::Finish,
@@ -52,35 +54,6 @@ impl Moment {
         Moment::Retry,
         Moment::Arrive,
     ];
-}
-
-/// Time, then moment and sequence number in one number: 64, 3 and 61 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
-    time: SimTime,
-    order: u64,
-}
-
-impl Key {
-    /// Later than everything.
-    pub(super) const NEVER: Key = Key { time: SimTime(u64::MAX), order: u64::MAX };
-
-    #[inline(always)]
-    fn new(time: SimTime, moment: Moment, sequence: u64) -> Key {
-        Key { time, order: (moment as u64) << 61 | sequence }
-    }
-
-    #[inline(always)]
-    fn moment(self) -> Moment {
-        Moment::ALL[(self.order >> 61) as usize]
-    }
-
-    /// Whether it comes before `other`; compared as one wide number, which takes no branch.
-    #[inline(always)]
-    pub(super) fn before(self, other: Key) -> bool {
-        let wide = |key: Key| (key.time.0 as u128) << 64 | key.order as u128;
-        wide(self) < wide(other)
-    }
 }
 
 /// An event that is due.
@@ -108,12 +81,14 @@ pub struct Lane(usize);
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Calendar {
-    heap: Heap,
+    heap: Pending,
     heap_dead: usize,
+    /// The source that the far part of the heap is, once there was one.
+    wheel: Option<usize>,
     lanes: Vec<Timers>,
     /// What each slot and each lane has next.
     sources: Sources,
-    /// What the event of a slot is about, or which lane a source is.
+    /// What the event of a slot is about, which lane a source is, or that it is the wheel.
     kinds: [Source; SOURCES],
     sequence: u64,
 }
@@ -122,6 +97,8 @@ pub struct Calendar {
 enum Source {
     Slot(u64),
     Lane(u32),
+    /// What is far.
+    Wheel,
 }
 
 impl Default for Source {
@@ -169,7 +146,7 @@ impl Calendar {
         let key = self.key(time, moment);
         match slot.source {
             Some(source) => self.sources.set(source as usize, key),
-            None => self.heap.push(Entry { key, about: slot.about }),
+            None => self.add(Entry { key, about: slot.about }),
         }
     }
 
@@ -184,7 +161,37 @@ impl Calendar {
     #[inline(always)]
     pub fn schedule(&mut self, time: SimTime, moment: Moment, about: u64) {
         let key = self.key(time, moment);
-        self.heap.push(Entry { key, about });
+        self.add(Entry { key, about });
+    }
+
+    #[inline(always)]
+    fn add(&mut self, entry: Entry) {
+        if self.heap.push(entry) {
+            self.spread();
+        }
+    }
+
+    /// Lets a part of many events be far.
+    #[cold]
+    fn spread(&mut self) {
+        self.wheel = self.wheel.or_else(|| self.add_source(Source::Wheel));
+        let Some(source) = self.wheel else { return self.heap.stay_near() };
+        self.heap.spread();
+        self.sources.set(source, self.beyond());
+    }
+
+    /// The key at which the far must come near.
+    fn beyond(&self) -> Key {
+        self.heap.horizon().map_or(Key::NEVER, Key::last_at)
+    }
+
+    /// Brings some of the far near; answers the next event.
+    #[cold]
+    #[inline(never)]
+    fn approach(&mut self, source: usize, alive: impl Fn(&Due) -> bool) -> Option<Due> {
+        self.heap.approach();
+        self.sources.set(source, self.beyond());
+        self.next(alive)
     }
 
     /// Sets a timer that usually expires after all those that are in the lane.
@@ -195,7 +202,7 @@ impl Calendar {
         let Some(source) = timers.source else { return self.set_first_timer(lane, entry) };
         match timers.waiting.back() {
             // The lane's length was changed to a shorter one.
-            Some(last) if entry.key.before(last.key) => return self.heap.push(entry),
+            Some(last) if entry.key.before(last.key) => return self.add(entry),
             Some(_) => {}
             None => self.sources.set(source, entry.key),
         }
@@ -212,7 +219,7 @@ impl Calendar {
                 let timers = &mut self.lanes[lane.0];
                 (timers.source, timers.waiting) = (source, VecDeque::from([entry]));
             }
-            None => self.heap.push(entry),
+            None => self.add(entry),
         }
     }
 
@@ -265,7 +272,8 @@ impl Calendar {
             return None;
         }
         match self.kinds[source % SOURCES] {
-            Source::Slot(about) => Some(Due { time: key.time, moment: key.moment(), about }),
+            Source::Wheel => self.approach(source, alive),
+            Source::Slot(about) => Some(Due { time: key.time(), moment: key.moment(), about }),
             Source::Lane(lane) => {
                 let timers = &mut self.lanes[lane as usize];
                 let due = timers.waiting.pop_front()?.due();
@@ -290,7 +298,7 @@ impl Timers {
 impl Entry {
     #[inline]
     fn due(&self) -> Due {
-        Due { time: self.key.time, moment: self.key.moment(), about: self.about }
+        Due { time: self.key.time(), moment: self.key.moment(), about: self.about }
     }
 }
 

@@ -5,7 +5,7 @@
 //! events that happen bring another; the hole sinks to the bottom before the entry looks for its place on the way
 //! up, because most new entries belong near the bottom. Keys are unique, so the order is total.
 
-use super::calendar::Key;
+use super::key::Key;
 
 /// An event: its key, and what it is about.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! The few places that have one next event each: slots and lanes of the calendar.
 
-use super::calendar::Key;
+use super::key::Key;
 
 /// The next events of a few sources, and which of them is the first of all.
 #[derive(Debug)]
