@@ -70,7 +70,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`time`], [`units`], [`math`], [`rng`], [`gauge`], [`dist`] | instants and lengths, exact rates, portable functions, chance |
-//! | [`request`], [`problem`], [`section`] | what a call carries; what is wrong, where, and what instead; tables of a file |
+//! | [`request`], [`table`], [`problem`], [`section`] | what a call carries; states by key; what is wrong, where, and what instead; tables of a file |
 //! | [`traffic`], [`client`], [`limiter`], [`admission`], [`queue`], [`downstream`] | the parts: one trait each, one policy per file |
 //! | [`observe`] | counts, percentiles, accounts |
 //! | [`engine`] | one policy under one seed, from its first event to its last |
@@ -96,6 +96,7 @@ pub mod rng;
 pub mod scenario;
 pub mod section;
 pub mod study;
+pub mod table;
 pub mod time;
 pub mod traffic;
 pub mod units;

@@ -60,6 +60,18 @@ pub enum Key {
     User,
 }
 
+/// One key or several together: each tenant, or each feature of each tenant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keys {
+    listed: [Option<Key>; 4],
+    /// Ones where a listed name's number stands in a [`KeyId`].
+    mask: [u32; 3],
+}
+
+/// Whose limit it is: the numbers of all listed names, zero for what is not listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeyId(pub [u32; 3]);
+
 impl Unit {
     /// Every unit with the name that files give it.
     pub const NAMES: [(&'static str, Unit); 4] = [
@@ -74,6 +86,42 @@ impl Key {
     /// Every key with the name that files give it.
     pub const NAMES: [(&'static str, Key); 4] =
         [("class", Key::Class), ("tenant", Key::Tenant), ("feature", Key::Feature), ("user", Key::User)];
+}
+
+impl Keys {
+    /// The keys in the order in which they are listed; `None` if there is none, or one of them twice.
+    pub fn new(keys: &[Key]) -> Option<Keys> {
+        let (mut listed, mut mask) = ([None; 4], [0; 3]);
+        for (place, key) in keys.iter().enumerate() {
+            if keys[..place].contains(key) {
+                return None;
+            }
+            listed[place] = Some(*key);
+            match key {
+                Key::Class => mask[0] |= 0xffff_0000,
+                Key::Feature => mask[0] |= 0xffff,
+                Key::Tenant => mask[1] = u32::MAX,
+                Key::User => mask[2] = u32::MAX,
+            }
+        }
+        (!keys.is_empty()).then_some(Keys { listed, mask })
+    }
+
+    /// The keys in the order in which they were listed.
+    pub fn iter(&self) -> impl Iterator<Item = Key> + use<> {
+        self.listed.into_iter().flatten()
+    }
+
+    /// The key, if it is one alone.
+    pub fn alone(&self) -> Option<Key> {
+        if self.listed[1].is_none() { self.listed[0] } else { None }
+    }
+}
+
+impl From<Key> for Keys {
+    fn from(key: Key) -> Keys {
+        Keys::new(&[key]).expect("one key is a list without repetition")
+    }
 }
 
 impl Ask {
@@ -112,6 +160,26 @@ impl Ask {
             Key::Tenant => self.tenant,
             Key::Feature => self.feature as u32,
             Key::User => self.user,
+        }
+    }
+}
+
+impl Ask {
+    /// Whose limit the call meets, if there is one for each of `keys`.
+    #[inline]
+    pub fn key_id(&self, keys: Keys) -> KeyId {
+        let [first, tenant, user] = keys.mask;
+        let few = (self.class.0 as u32) << 16 | self.feature as u32;
+        KeyId([few & first, self.tenant & tenant, self.user & user])
+    }
+
+    /// The same ask of the one whose number under `key` is this.
+    pub fn with_key(self, key: Key, number: u32) -> Ask {
+        match key {
+            Key::Class => Ask { class: ClassId(number as u16), ..self },
+            Key::Tenant => Ask { tenant: number, ..self },
+            Key::Feature => Ask { feature: number as u16, ..self },
+            Key::User => Ask { user: number, ..self },
         }
     }
 }

@@ -11,7 +11,7 @@ const LAYERS: &[&[&str]] = &[
     &["units", "math", "rng", "gauge"],
     &["dist"],
     &["request", "problem"],
-    &["section"],
+    &["section", "table"],
     &["traffic", "client", "limiter", "admission", "queue", "downstream"],
     &["observe"],
     &["engine"],
