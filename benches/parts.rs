@@ -68,7 +68,12 @@ pub fn decisions(rounds: usize, decisions: u64) -> Vec<(&'static str, f64)> {
         ),
         (
             "token_bucket by tenant (1,000)",
-            decision(rounds, decisions, per_tenant().build(&Options::requests(Some(Key::Tenant))), 1_000),
+            decision(
+                rounds,
+                decisions,
+                per_tenant().build(&Options::requests(Some(Key::Tenant.into()))),
+                1_000,
+            ),
         ),
         ("concurrency (one of admit and take, settle)", rounds_trip),
     ]

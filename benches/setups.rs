@@ -91,7 +91,7 @@ pub fn w1(seed: u64, duration: Nanos) -> Setup {
 }
 
 fn bucket(rate: Rate, burst: u64, key: Option<Key>) -> Vec<Box<dyn Limiter>> {
-    vec![TokenBucket::new(rate, burst).build(&Options::requests(key))]
+    vec![TokenBucket::new(rate, burst).build(&Options::requests(key.map(Into::into)))]
 }
 
 /// A token bucket before 64 servers: `w2` of the limit.

@@ -16,24 +16,30 @@
 //!
 //! Most limits are a [`Rule`]: pure arithmetic over a small state, which knows costs and no calls. [`Single`] makes a
 //! limiter of a rule, [`Keyed`] one limiter with a state per tenant, user, feature or class; what a call costs and
-//! how that settles is their [`Charge`].
+//! how that settles is their [`Charge`]. [`Exempt`], [`Shadow`] and [`Advised`] are wrapped around any limiter.
 
 mod blueprint;
 mod charge;
+mod exempt;
 pub mod gcra;
 mod keyed;
 mod level;
 mod meter;
+mod retry_after;
+mod shadow;
 mod single;
 pub mod token_bucket;
 
 use crate::gauge::Reading;
 use crate::request::{Ask, End, Knob};
-use crate::time::SimTime;
+use crate::time::{Nanos, SimTime};
 pub use blueprint::{Blueprint, Options};
 pub use charge::{Charge, Mode};
+pub use exempt::Exempt;
 pub use keyed::Keyed;
 pub use level::Level;
+pub use retry_after::{Advice, Advised, Basis, Jitter};
+pub use shadow::Shadow;
 pub use single::Single;
 
 /// A limiter's answer.
@@ -87,6 +93,15 @@ pub trait Limiter: Send {
     fn reset(&self, _now: SimTime, _ask: &Ask) -> Option<SimTime> {
         None
     }
+    /// What it tells an ask that it has just refused to wait, which would pass `at` that instant: exact unless it
+    /// is told to say something else. `None` says nothing.
+    fn advise(&self, now: SimTime, _ask: &Ask, at: Option<SimTime>) -> Option<Nanos> {
+        at.map(|at| at.since(now))
+    }
+    /// Which of its limits refuses the ask; empty if it has but one.
+    fn binding(&self, _now: SimTime, _ask: &Ask) -> &'static str {
+        ""
+    }
     /// Applies a change of the scenario. A knob that it doesn't have changes nothing.
     fn change(&mut self, now: SimTime, knob: Knob);
     /// Reads the gauges since the last reading: name, reading.
@@ -126,6 +141,10 @@ pub trait Rule: Clone + Send {
     }
     /// The most that may pass at once, and the key in files that says so; `None` if any cost may pass.
     fn capacity(&self) -> Option<(u64, &'static str)>;
+    /// Whether the state decides from now on as `fresh` would, which nothing has used. Saying no is always right.
+    fn is_idle(&self, _state: &Self::State, _fresh: &Self::State, _now: SimTime) -> bool {
+        false
+    }
     /// Whether it has an answer of its own to time that goes back; the exact kinds refuse it.
     fn steps_back(&self) -> bool {
         false

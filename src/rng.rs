@@ -88,6 +88,8 @@ pub enum Purpose {
     MaxOutputTokens = 9,
     /// A policy that rolls dice.
     Policy = 10,
+    /// Jitter of what a refusal advises.
+    RetryAfter = 11,
 }
 
 /// A call's luck: every draw for the call is a function of it.

@@ -8,6 +8,7 @@ mod describe;
 mod log;
 mod name;
 mod node;
+mod overlay;
 mod value;
 
 pub use describe::{Param, describe};

@@ -6,7 +6,8 @@
 
 use super::{Admission, Answer};
 use crate::gauge::{Gauge, Reading};
-use crate::request::{Ask, End, Key, Knob};
+use crate::request::{Ask, End, Keys, Knob};
+use crate::table::Table;
 use crate::time::SimTime;
 
 /// A limit on work in flight.
@@ -58,43 +59,48 @@ impl Admission for Concurrency {
     }
 }
 
-/// The same limit for each key on its own. Keys are dense numbers.
+/// The same limit for each key on its own. Only keys with something in flight take room.
 #[derive(Clone, Debug)]
 pub struct KeyedConcurrency {
     limit: Option<u64>,
-    key: Key,
-    per_key: Vec<u32>,
+    keys: Keys,
+    per_key: Table<u32>,
     in_use: Gauge,
 }
 
 impl KeyedConcurrency {
     /// A limit that holds for each key.
-    pub fn new(limit: Option<u64>, key: Key) -> KeyedConcurrency {
-        KeyedConcurrency { limit, key, per_key: Vec::new(), in_use: Gauge::new(0) }
-    }
-
-    fn slot(&mut self, ask: &Ask) -> &mut u32 {
-        let index = ask.key(self.key) as usize;
-        if self.per_key.len() <= index {
-            self.per_key.resize(index + 1, 0);
-        }
-        &mut self.per_key[index]
+    pub fn new(limit: Option<u64>, keys: impl Into<Keys>) -> KeyedConcurrency {
+        let keys = keys.into();
+        KeyedConcurrency { limit, keys, per_key: Table::default(), in_use: Gauge::new(0) }
     }
 }
 
 impl Admission for KeyedConcurrency {
     fn admit(&self, _now: SimTime, ask: &Ask) -> Answer {
-        let in_use = self.per_key.get(ask.key(self.key) as usize).copied().unwrap_or(0);
+        let in_use = self.per_key.find(ask.key_id(self.keys)).map_or(0, |place| self.per_key.values()[place]);
         has_room(self.limit, in_use as u64)
     }
 
     fn take(&mut self, now: SimTime, ask: &Ask) {
-        *self.slot(ask) += 1;
+        let id = ask.key_id(self.keys);
+        match self.per_key.find(id) {
+            Some(place) => *self.per_key.at(place) += 1,
+            None => {
+                self.per_key.add(id, 1);
+            }
+        }
         self.in_use.up(now, 1);
     }
 
     fn settle(&mut self, now: SimTime, ask: &Ask, _end: End) {
-        *self.slot(ask) -= 1;
+        let place = self.per_key.find(ask.key_id(self.keys)).expect("what is settled was taken");
+        match self.per_key.at(place) {
+            1 => {
+                self.per_key.remove(place);
+            }
+            more => *more -= 1,
+        }
         self.in_use.down(now, 1);
     }
 

@@ -95,7 +95,8 @@ impl Probe {
                 return Err(Stop { problems, texts, told: false });
             }
         };
-        let by_few = |limit: &Limit| matches!(limit.options.key, Some(Key::Feature | Key::Class));
+        let few = |key: Key| matches!(key, Key::Feature | Key::Class);
+        let by_few = |limit: &Limit| limit.options.key.is_some_and(|keys| keys.iter().any(few));
         if asks.crowded && limiters.limits.iter().any(by_few) {
             let what = format!("the list has more than {} features or classes", u16::MAX);
             return Err(Problem::input(what).remedy("tell them apart by `user` or `tenant`").into());
@@ -107,7 +108,8 @@ impl Probe {
             Take::AllOrNone => engine::Take::AllOrNone,
             Take::Sequential => engine::Take::Sequential,
         };
-        let mut chain = Chain::new(limiters.limits.iter().map(Limit::build).collect(), take);
+        let number = |key, name: &str| asks.number(key, name);
+        let mut chain = Chain::new(limiters.limits.iter().map(|limit| limit.build(&number)).collect(), take);
         let decided =
             asks.events.iter().zip(&asks.shown).map(|(event, shown)| {
                 row(event, asks.keys.name(*shown), &chain.decide(event), &limiters.names)
@@ -200,8 +202,9 @@ fn row(event: &Event, key: &str, decision: &Decision, names: &[String]) -> [Stri
     let (retry_after, limited_by) = match &decision.refusal {
         None => (String::new(), String::new()),
         Some(refusal) => {
-            let wait = refusal.wait.map_or("never".into(), |wait| seconds(wait.0));
-            (wait, names[refusal.by].clone())
+            let wait = refusal.advice.map_or("never".into(), |wait| seconds(wait.0));
+            let dot = if refusal.limit.is_empty() { "" } else { "." };
+            (wait, format!("{}{dot}{}", names[refusal.by], refusal.limit))
         }
     };
     [

@@ -124,6 +124,10 @@ impl Rule for Gcra {
         true
     }
 
+    fn is_idle(&self, state: &State, fresh: &State, now: SimTime) -> bool {
+        self.ahead(state, now) == 0 && self.ahead(fresh, now) == 0
+    }
+
     fn knob(&self, key: &str) -> Option<Knob> {
         match key {
             "rate" => Some(Knob::Rate(self.rate)),

@@ -119,6 +119,12 @@ impl Rule for TokenBucket {
         Some((self.burst, "burst"))
     }
 
+    /// Both are full; a bucket that does not start full is as good as unused once a fresh one would be full too.
+    fn is_idle(&self, state: &State, fresh: &State, now: SimTime) -> bool {
+        let full = self.credits(self.burst);
+        self.at(state, now) == full && self.at(fresh, now) == full
+    }
+
     fn knob(&self, key: &str) -> Option<Knob> {
         match key {
             "rate" => Some(Knob::Rate(self.rate)),

@@ -13,7 +13,7 @@ use crate::client::{self, Client, budget};
 use crate::engine::{self, Setup};
 use crate::observe::{GateLayout, Layout};
 use crate::problem::{Problem, Problems};
-use crate::request::ClassId;
+use crate::request::{ClassId, Key};
 use crate::rng::Stream;
 use crate::traffic::AnySource;
 use crate::traffic::Known;
@@ -106,7 +106,7 @@ impl Prepared {
         let (clients, client_of) = clients(scenario, policy);
         let traffics: Result<Vec<_>, Problem> =
             (0..scenario.traffics.len()).map(|index| self.traffic(index, client_of[index], seed)).collect();
-        let (gate, stages) = gate::build(scenario, policy);
+        let (gate, stages) = gate::build(scenario, policy, &|key, name| self.number(key, name));
         let downstream = &scenario.downstreams[policy.downstream];
         Ok(Setup {
             layout: self.layout(GateLayout { target: downstream.name.clone(), stages }),
@@ -121,6 +121,16 @@ impl Prepared {
             gates: vec![gate],
             downstreams: vec![gate::downstream(downstream)],
         })
+    }
+
+    /// The number of a name; `None` if nobody has it.
+    fn number(&self, key: Key, name: &str) -> Option<u32> {
+        match key {
+            Key::Class => self.scenario.class(name).map(|class| class as u32),
+            Key::Tenant => self.tenants.find(name),
+            Key::Feature => self.features.find(name),
+            Key::User => self.users.find(name),
+        }
     }
 
     fn layout(&self, gate: GateLayout) -> Layout {

@@ -1,11 +1,12 @@
 //! What only the whole scenario shows: costs no limit passes, numbers too large together, listings that mislead.
 
 use super::directory::Directory;
+use super::stage::{Override, StageSpec};
 use super::traffic::Arrivals;
 use super::{Scenario, policy::Policy};
 use crate::engine::Take;
-use crate::request::Unit;
-use crate::section::{Log, Section};
+use crate::request::{Key, Unit};
+use crate::section::{Log, Section, quote};
 use crate::time::{Nanos, SimTime};
 use std::collections::BTreeSet;
 
@@ -52,6 +53,40 @@ pub fn check(scenario: &Scenario, places: &Places) {
         check_costs(scenario, policy, new, places);
         check_order(scenario, policy, number, places);
         check_take(scenario, policy, number, places);
+    }
+    check_names(scenario, places);
+}
+
+/// Classes that limits exempt, and keys that have numbers of their own.
+fn check_names(scenario: &Scenario, places: &Places) {
+    // A trace may bring names of its own.
+    let all_known = !scenario.traffics.iter().any(|traffic| matches!(traffic.arrivals, Arrivals::Trace(_)));
+    for (number, stage) in scenario.stages.iter().enumerate() {
+        let StageSpec::Limiter(limit) = &stage.spec else { continue };
+        for class in limit.exempt.iter().filter(|class| scenario.class(&class.value).is_none()) {
+            let what = format!("`{}` exempts {}, which is no class", stage.name, quote(&class.value));
+            let classes = scenario.classes.iter().map(|class| class.name.as_str());
+            places.log.error(class.span.clone(), what, places.log.suggest(&class.value, classes));
+        }
+        let known = |key: Key, name: &str| match key {
+            Key::Class => scenario.class(name).is_some(),
+            Key::Tenant => scenario.tenants.number(name).is_some(),
+            Key::Feature => scenario.features.number(name).is_some(),
+            Key::User => scenario.users.number(name).is_some(),
+        };
+        let keys = limit.options.key;
+        let is_nobody = |over: &&Override| {
+            let mut named = keys.iter().flat_map(|keys| keys.iter()).zip(&over.names);
+            !named.all(|(key, name)| known(key, name))
+        };
+        for over in limit.overrides.iter().filter(|over| all_known && is_nobody(over)) {
+            let what = format!(
+                "`{}` has numbers for {}, and nobody is called so",
+                stage.name,
+                quote(&over.names.join("/"))
+            );
+            places.log.warning(places.stages.span(number), what, "take them out, or mend the name");
+        }
     }
 }
 
@@ -133,7 +168,6 @@ fn check_costs(scenario: &Scenario, policy: &Policy, stages: impl Iterator<Item 
     }
 }
 
-/// Limiters are asked before admission, wherever they are listed.
 /// Limiters that are charged one by one would be charged again at every look at what waits before them.
 fn check_take(scenario: &Scenario, policy: &Policy, number: usize, places: &Places) {
     let waits = |stage: &&usize| scenario.stages[**stage].spec.waits();
@@ -147,6 +181,7 @@ fn check_take(scenario: &Scenario, policy: &Policy, number: usize, places: &Plac
     }
 }
 
+/// Limiters are asked before admission, wherever they are listed.
 fn check_order(scenario: &Scenario, policy: &Policy, number: usize, places: &Places) {
     let asks_for_room = |stage: &usize| scenario.stages[*stage].spec.is_admission();
     let first = policy.stages.iter().position(asks_for_room).unwrap_or(policy.stages.len());

@@ -3,11 +3,14 @@
 mod concurrency;
 mod gcra;
 mod options;
+mod overrides;
+mod retry_after;
 mod token_bucket;
 
 use crate::limiter::{Blueprint, Limiter, Options};
-use crate::request::{Key, Knob, Unit};
-use crate::section::Section;
+use crate::request::{Ask, ClassId, Key, Keys, Knob, Unit};
+use crate::section::{At, Section};
+pub use overrides::Override;
 use std::sync::Arc;
 
 /// A stage with its name.
@@ -31,7 +34,7 @@ pub enum StageSpec {
         /// The limit; `None` is unlimited.
         limit: Option<u64>,
         /// What has a limit of its own each; `None` is one for all.
-        key: Option<Key>,
+        key: Option<Keys>,
     },
 }
 
@@ -40,8 +43,12 @@ pub enum StageSpec {
 pub struct Limit {
     /// The rule.
     pub rule: Arc<dyn Blueprint>,
-    /// Charge, key and waiting.
+    /// Charge, key, waiting and what is wrapped around it, but for what names somebody.
     pub options: Options,
+    /// Keys with a rule of their own.
+    pub overrides: Vec<Override>,
+    /// Classes that pass uncharged, by name.
+    pub exempt: Vec<At<String>>,
 }
 
 /// A kind of stage: its name in files, a line about it, and its reader, which leaves finishing to the caller.
@@ -65,16 +72,33 @@ impl Stage {
         // Without a kind that is known, the keys can't be told right from wrong.
         let words: Vec<(&'static str, &Kind)> = KINDS.iter().map(|kind| (kind.name, kind)).collect();
         let Some(kind) = s.choice("kind", &words, "what it does") else { return unknown };
-        let spec = (kind.read)(&mut s);
+        let mut spec = (kind.read)(&mut s);
+        if let StageSpec::Limiter(limit) = &mut spec {
+            limit.overrides = overrides::read(&mut s, kind, limit);
+        }
         s.finish();
         Stage { name, kind: kind.name, spec }
     }
 }
 
 impl Limit {
-    /// A limiter that nothing has used yet.
-    pub fn build(&self) -> Box<dyn Limiter> {
-        self.rule.build(&self.options)
+    /// A limiter that nothing has used yet. `number` knows the numbers of names; who has none never asks.
+    pub fn build(&self, number: &dyn Fn(Key, &str) -> Option<u32>) -> Box<dyn Limiter> {
+        let mut options = self.options.clone();
+        if let Some(keys) = options.key {
+            let mut own: Vec<(_, Arc<dyn Blueprint>)> = Vec::new();
+            for over in &self.overrides {
+                let ask = keys
+                    .iter()
+                    .zip(&over.names)
+                    .try_fold(Ask::default(), |ask, (key, name)| Some(ask.with_key(key, number(key, name)?)));
+                own.extend(ask.map(|ask| (ask.key_id(keys), Arc::clone(&over.rule))));
+            }
+            options.overrides = own;
+        }
+        let class = |name: &At<String>| Some(ClassId(number(Key::Class, &name.value)? as u16));
+        options.exempt = self.exempt.iter().filter_map(class).collect();
+        options.build(&*self.rule)
     }
 }
 

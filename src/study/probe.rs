@@ -34,6 +34,10 @@ pub struct Refusal {
     pub by: usize,
     /// How long to wait; `None` if no wait helps.
     pub wait: Option<Nanos>,
+    /// What it tells the caller to wait: the same unless it is told to say something else.
+    pub advice: Option<Nanos>,
+    /// Which of its limits bound; empty if it has but one.
+    pub limit: &'static str,
 }
 
 /// A chain of limiters, as a policy asks them.
@@ -67,10 +71,9 @@ impl Chain {
     fn take_all(&mut self, now: SimTime, ask: &Ask) -> Result<Nanos, Refusal> {
         let (mut delay, mut longest) = (Nanos::ZERO, None::<Refusal>);
         for (by, limiter) in self.limiters.iter_mut().enumerate() {
-            match judge(by, limiter.check(now, ask), now) {
+            match judge(by, limiter.as_mut(), now, ask) {
                 Ok(later) => delay = delay.max(later),
                 Err(refusal) => {
-                    limiter.refuse(now, ask);
                     if longest.is_none_or(|longest| is_longer(refusal.wait, longest.wait)) {
                         longest = Some(refusal);
                     }
@@ -89,10 +92,9 @@ impl Chain {
         let mut delay = Nanos::ZERO;
         for by in 0..self.limiters.len() {
             let limiter = &mut self.limiters[by];
-            match judge(by, limiter.check(now, ask), now) {
+            match judge(by, limiter.as_mut(), now, ask) {
                 Ok(later) => delay = delay.max(later),
                 Err(refusal) => {
-                    limiter.refuse(now, ask);
                     self.spend(now, ask, by);
                     return Err(refusal);
                 }
@@ -115,14 +117,17 @@ fn billionths((units, per): (i128, u128)) -> i128 {
     units.div_euclid(per).saturating_mul(1_000_000_000) + units.rem_euclid(per) * 1_000_000_000 / per
 }
 
-/// The delay of what passes, or the refusal.
-fn judge(by: usize, verdict: Verdict, now: SimTime) -> Result<Nanos, Refusal> {
-    match verdict {
-        Verdict::Pass => Ok(Nanos::ZERO),
-        Verdict::Delay(start) => Ok(start.since(now)),
-        Verdict::At(at) => Err(Refusal { by, wait: Some(at.since(now)) }),
-        Verdict::Never => Err(Refusal { by, wait: None }),
-    }
+/// The delay of what passes, or the refusal, of which the limiter hears.
+fn judge(by: usize, limiter: &mut dyn Limiter, now: SimTime, ask: &Ask) -> Result<Nanos, Refusal> {
+    let at = match limiter.check(now, ask) {
+        Verdict::Pass => return Ok(Nanos::ZERO),
+        Verdict::Delay(start) => return Ok(start.since(now)),
+        Verdict::At(at) => Some(at),
+        Verdict::Never => None,
+    };
+    let limit = limiter.binding(now, ask);
+    limiter.refuse(now, ask);
+    Err(Refusal { by, wait: at.map(|at| at.since(now)), advice: limiter.advise(now, ask, at), limit })
 }
 
 fn is_longer(wait: Option<Nanos>, than: Option<Nanos>) -> bool {

@@ -75,6 +75,12 @@ pub fn limiter(keys: &str) -> Box<dyn Limiter> {
     limiters.pop().expect("it is a limiter")
 }
 
+/// Whole units that are left.
+pub fn units_left(limiter: &dyn Limiter, now: SimTime, ask: &Ask) -> i128 {
+    let (units, per) = limiter.remaining(now, ask);
+    units.div_euclid(per as i128)
+}
+
 /// A call of so many tokens.
 pub fn cost(tokens: u64) -> Ask {
     Ask { input_tokens: u32::try_from(tokens).expect("a test's cost is small"), ..Ask::default() }

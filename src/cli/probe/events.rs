@@ -7,7 +7,8 @@ use std::fs;
 use std::io::{self, Read};
 use std::ops::Range;
 use tidegate::problem::{Place, Problem, Problems, did_you_mean};
-use tidegate::request::{Ask, ClassId};
+use tidegate::request::{Ask, ClassId, Key};
+use tidegate::rng::Dice;
 use tidegate::study::probe::Event;
 use tidegate::time::SimTime;
 use tidegate::units::MAX_AMOUNT;
@@ -35,6 +36,10 @@ pub struct Asks {
     pub free: Vec<Range<usize>>,
     /// Whether there are more names than a limit per feature or class can tell apart.
     pub crowded: bool,
+    /// The names of each column of who asks.
+    names: [Names; COLUMNS.len() - WHO],
+    /// Whether a column of its own says who the user, feature, tenant and class is; `key` does otherwise.
+    own: [bool; COLUMNS.len() - WHO],
 }
 
 /// Names and their numbers from 0, the empty one first.
@@ -57,6 +62,10 @@ impl Names {
         self.numbers.insert(name.to_string(), next);
         self.names.push(name.to_string());
         next
+    }
+
+    fn find(&self, name: &str) -> Option<u32> {
+        self.numbers.get(name).copied()
     }
 
     /// The name with this number.
@@ -118,13 +127,18 @@ impl Asks {
             backward: Vec::new(),
             free: Vec::new(),
             crowded: false,
+            names: std::array::from_fn(|_| Names::new()),
+            own: columns.who.map(|column| column.is_some()),
         };
-        let mut names: [Names; COLUMNS.len() - WHO] = std::array::from_fn(|_| Names::new());
         let mut problems = Problems::default();
         while reader.read_record(&mut record).unwrap_or(false) {
-            let added = columns.ask(&record, width).map(|(at, cost)| {
-                let (ask, shown) = columns.who(&record, cost, &mut names);
-                asks.add(Event { at, ask }, cost, &shown, || line_of(text, &record));
+            let line = line_of(text, &record);
+            let quoted = columns.cost.is_some_and(|column| is_quoted(&text[line.clone()], column));
+            let read =
+                if quoted { Err(quoted_cost(&record, columns.cost)) } else { columns.ask(&record, width) };
+            let added = read.map(|(at, cost)| {
+                let (ask, shown) = columns.who(&record, cost, &mut asks.names);
+                asks.add(Event { at, ask }, cost, &shown, line);
             });
             match added {
                 Ok(()) => {}
@@ -141,20 +155,32 @@ impl Asks {
         if problems.0.is_empty() && asks.events.is_empty() {
             return Err(at_start("the list has a header and no ask", header).into());
         }
-        asks.crowded = names.iter().any(|names| u16::MAX as usize <= names.names.len());
+        asks.crowded = asks.names.iter().any(|names| u16::MAX as usize <= names.names.len());
         if problems.0.is_empty() { Ok(asks) } else { Err(problems) }
     }
 
-    fn add(&mut self, event: Event, cost: u64, shown: &str, line: impl Fn() -> Range<usize>) {
+    /// The number under which asks have a name; `None` if none has it.
+    pub fn number(&self, key: Key, name: &str) -> Option<u32> {
+        let column = match key {
+            Key::User => 1,
+            Key::Feature => 2,
+            Key::Tenant => 3,
+            Key::Class => 4,
+        };
+        self.names[if self.own[column] { column } else { 0 }].find(name)
+    }
+
+    fn add(&mut self, event: Event, cost: u64, shown: &str, line: Range<usize>) {
         if self.events.last().is_some_and(|before| event.at < before.at)
             && self.backward.len() < MOST_PROBLEMS
         {
-            self.backward.push(line());
+            self.backward.push(line.clone());
         }
         if cost == 0 && self.free.len() < MOST_PROBLEMS {
-            self.free.push(line());
+            self.free.push(line);
         }
-        self.events.push(event);
+        let dice = Dice(self.events.len() as u64);
+        self.events.push(Event { ask: Ask { dice, ..event.ask }, ..event });
         self.shown.push(self.keys.number(shown));
     }
 }
@@ -225,7 +251,7 @@ impl Columns {
                 .ok()
                 .filter(|cost| *cost <= MAX_AMOUNT && text.starts_with(|c: char| c.is_ascii_digit()))
                 .ok_or_else(|| {
-                    let what = format!("`{}` is no cost", shown(text));
+                    let what = format!("`{}` is no cost{}", shown(text), kind_of(text));
                     (what, format!("write a whole number from 1 to {MAX_AMOUNT}"))
                 })?,
         };
@@ -250,6 +276,46 @@ impl Columns {
         let named = (1..self.who.len()).filter_map(cell).collect::<Vec<_>>().join("/");
         (ask, cell(0).map_or(named, str::to_string))
     }
+}
+
+/// What a cell is that is no cost, to be added to saying so.
+fn kind_of(text: &str) -> &'static str {
+    match text {
+        "true" | "false" => ": it is true or false, not a number",
+        _ if text.parse::<f64>().is_ok_and(|x| x.is_nan()) => ": it is not a number",
+        _ if text.parse::<i128>().is_ok_and(|n| n < 0) => ": it is below 0",
+        _ if text.parse::<f64>().is_ok_and(|x| x.is_finite()) && text.contains(['.', 'e', 'E']) => {
+            ": it is a fraction, or written as one"
+        }
+        _ => "",
+    }
+}
+
+/// Whether the cell number `column` of a line stands in quotes, which make text of a number.
+fn is_quoted(line: &str, column: usize) -> bool {
+    if !line.contains('"') {
+        return false;
+    }
+    let (mut cell, mut inside, mut at_start) = (0, false, true);
+    for c in line.chars() {
+        match c {
+            '"' if at_start && cell == column => return true,
+            '"' => inside = !inside,
+            ',' if !inside => {
+                (cell, at_start) = (cell + 1, true);
+                continue;
+            }
+            _ => {}
+        }
+        at_start = at_start && c == ' ';
+    }
+    false
+}
+
+/// What is wrong with a cost in quotes.
+fn quoted_cost(record: &StringRecord, column: Option<usize>) -> (String, String) {
+    let cell = column.and_then(|column| record.get(column)).unwrap_or_default();
+    (format!("`\"{}\"` is no cost: it is text in quotes", shown(cell)), "write it without quotes".into())
 }
 
 /// A cell as messages show it.

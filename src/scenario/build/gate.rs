@@ -7,16 +7,21 @@ use crate::downstream::slots::Slots;
 use crate::engine::{Change, Gate, Parking, Target};
 use crate::limiter::{Limiter, Options};
 use crate::queue::fifo::Fifo;
+use crate::request::Key;
 use crate::scenario::stage::StageSpec;
 use crate::scenario::{self, Scenario, event, policy};
 
 /// The policy's gate, and the names of what can turn work away in it.
-pub(super) fn build(scenario: &Scenario, policy: &policy::Policy) -> (Gate, Vec<String>) {
+pub(super) fn build(
+    scenario: &Scenario,
+    policy: &policy::Policy,
+    number: &dyn Fn(Key, &str) -> Option<u32>,
+) -> (Gate, Vec<String>) {
     let (mut limiters, mut parking) = (Vec::new(), Vec::new());
     let mut admissions = Vec::new();
     let (mut limiter_names, mut admission_names) = (Vec::new(), Vec::new());
     for stage in policy.stages.iter().map(|number| &scenario.stages[*number]) {
-        match part(&stage.spec) {
+        match part(&stage.spec, number) {
             Part::Limiter(limiter, parks) => {
                 limiters.push(limiter);
                 parking.push(parks);
@@ -46,9 +51,9 @@ enum Part {
     Admission(Box<dyn Admission>),
 }
 
-fn part(spec: &StageSpec) -> Part {
+fn part(spec: &StageSpec, number: &dyn Fn(Key, &str) -> Option<u32>) -> Part {
     match spec {
-        StageSpec::Limiter(limit) => Part::Limiter(limit.build(), parking(&limit.options)),
+        StageSpec::Limiter(limit) => Part::Limiter(limit.build(number), parking(&limit.options)),
         StageSpec::Concurrency { limit, key: None } => Part::Admission(Box::new(Concurrency::new(*limit))),
         StageSpec::Concurrency { limit, key: Some(key) } => {
             Part::Admission(Box::new(KeyedConcurrency::new(*limit, *key)))
@@ -57,10 +62,11 @@ fn part(spec: &StageSpec) -> Part {
 }
 
 fn parking(options: &Options) -> Parking {
-    match (options.wait, options.key) {
-        (false, _) => Parking::No,
+    // The reader lets nothing wait for several keys together.
+    match (options.wait, options.key.map(|keys| keys.alone())) {
+        (false, _) | (true, Some(None)) => Parking::No,
         (true, None) => Parking::OneLine,
-        (true, Some(key)) => Parking::PerKey(key),
+        (true, Some(Some(key))) => Parking::PerKey(key),
     }
 }
 

@@ -27,6 +27,11 @@ impl Names {
         self.population.number(name)
     }
 
+    /// The number of `name`, of a trace's too.
+    pub fn find(&self, name: &str) -> Option<u32> {
+        self.population.number(name).or_else(|| self.numbers.get(name).copied())
+    }
+
     /// The name of the one with `number`; empty for 0.
     pub fn name(&self, number: u32) -> Cow<'_, str> {
         match (number as usize).checked_sub(self.population.len()) {

@@ -1,6 +1,6 @@
 //! `kind = "concurrency"`.
 
-use super::options::key;
+use super::options::keys;
 use super::{Kind, StageSpec};
 use crate::section::{Limit, Section};
 
@@ -11,5 +11,5 @@ fn read(s: &mut Section) -> StageSpec {
     if limit == Limit(Some(0)) {
         s.problem("limit", format!("`{}` is 0: nothing ever passes", s.path_of("limit")), "write 1 or more");
     }
-    StageSpec::Concurrency { limit: limit.0, key: key(s) }
+    StageSpec::Concurrency { limit: limit.0, key: keys(s) }
 }

@@ -1,9 +1,9 @@
-//! The keys that every limiter has: what is charged, for whom, and whether calls wait.
+//! The keys that every limiter has: what is charged, for whom, and what is wrapped around it.
 
-use super::{Limit, StageSpec};
+use super::{Limit, StageSpec, overrides, retry_after};
 use crate::limiter::{Blueprint, Charge, Mode, Options};
-use crate::request::{Key, Unit};
-use crate::section::{Amount, Section};
+use crate::request::{Key, Keys, Unit};
+use crate::section::{Amount, At, Content, Fault, Node, Section, Value, one_fault, quote};
 use crate::units::Rate;
 use std::sync::Arc;
 
@@ -16,22 +16,99 @@ pub(super) fn limiter(s: &mut Section, rule: impl Blueprint + 'static) -> StageS
         Some(Mode::EstimateOnly),
         "the estimate on arrival, the same settled in the end, or the actual use afterwards",
     );
-    let key = key(s);
+    limiter_charging(s, rule, unit, mode)
+}
+
+/// The same for a kind that knows by itself what it counts.
+pub(super) fn limiter_charging(
+    s: &mut Section,
+    rule: impl Blueprint + 'static,
+    unit: Unit,
+    mode: Mode,
+) -> StageSpec {
+    let key = keys(s);
+    overrides::note(s);
+    let max_idle_keys = s.get_or(
+        "max_idle_keys",
+        Options::MAX_IDLE_KEYS as u64,
+        "how many keys are kept before those are forgotten that stand as if unused",
+    );
     let refund = s.get_or(
         "refund",
         true,
         "whether work that is turned away later, or leaves the queue, is given back what it took",
     );
     let wait = s.get_or("wait", false, "whether calls wait here for their turn instead of being refused");
-    let options = Options { charge: Charge { unit, mode, refund }, key, wait };
-    StageSpec::Limiter(Limit { rule: Arc::new(rule), options })
+    let shadow = s.get_or("shadow", false, "whether it only counts what it would refuse");
+    let exempt: Vec<At<String>> = s.get_or("exempt", Vec::new(), "classes that pass uncharged");
+    let options = Options {
+        charge: Charge { unit, mode, refund },
+        key,
+        overrides: Vec::new(),
+        max_idle_keys: max_idle_keys as usize,
+        wait,
+        shadow,
+        exempt: Vec::new(),
+        retry_after: retry_after::read(s),
+    };
+    contradictions(s, &options);
+    StageSpec::Limiter(Limit { rule: Arc::new(rule), options, overrides: Vec::new(), exempt })
+}
+
+fn contradictions(s: &Section, options: &Options) {
+    if options.wait && options.shadow {
+        let what = format!("`{}` in shadow mode refuses nothing, so nothing waits for it", s.path());
+        s.problem("wait", what, "take out `wait` or `shadow`");
+    }
+    if options.wait && options.key.is_some_and(|keys| keys.alone().is_none()) {
+        let what = format!("`{}` has no line for each of several keys together", s.path());
+        s.problem("wait", what, "take out `wait`, or write one `key`");
+    }
+    if options.key.is_none() && s.has("max_idle_keys") {
+        let what = format!("`{}` bounds keys, and there is one limit for all", s.path_of("max_idle_keys"));
+        s.problem("max_idle_keys", what, "add `key`, or take it out");
+    }
 }
 
 /// What has a limit of its own each.
-pub(super) fn key(s: &mut Section) -> Option<Key> {
-    let names = Key::NAMES.map(|(name, key)| (name, Some(key)));
-    let names = [&names[..], &[("none", None)]].concat();
-    s.one_of("key", &names, Some(None), "what has a limit of its own each; one for all unless said")
+pub(super) fn keys(s: &mut Section) -> Option<Keys> {
+    s.get_or("key", Listed(None), "what has a limit of its own each; one for all unless said").0
+}
+
+/// A key, several together, or none.
+struct Listed(Option<Keys>);
+
+impl Value for Listed {
+    const SHAPE: &'static str = "`class`, `tenant`, `feature` or `user`, several of them in brackets for each of their combinations, or `none`";
+
+    fn read(node: &Node) -> Result<Listed, Vec<Fault>> {
+        if matches!(&node.content, Content::Text(text) if text == "none") {
+            return Ok(Listed(None));
+        }
+        let items = match &node.content {
+            Content::Array(items) => &items[..],
+            _ => std::slice::from_ref(node),
+        };
+        let mut keys: Vec<Key> = Vec::new();
+        for item in items {
+            let name = String::read(item)?;
+            match Key::NAMES.iter().find(|(known, _)| *known == name) {
+                Some((_, key)) if !keys.contains(key) => keys.push(*key),
+                Some(_) => return Err(one_fault(item, format!("{} stands twice", quote(&name)))),
+                None => return Err(one_fault(item, format!("{} is none of its words", quote(&name)))),
+            }
+        }
+        let none = || one_fault(node, "nothing is in the brackets");
+        Keys::new(&keys).map(|keys| Listed(Some(keys))).ok_or_else(none)
+    }
+
+    fn dummy() -> Listed {
+        Listed(None)
+    }
+
+    fn show(&self) -> String {
+        "\"none\"".into()
+    }
 }
 
 /// A rate, and a burst above 0.

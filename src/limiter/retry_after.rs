@@ -1,0 +1,187 @@
+//! Retry-After: what a refusal tells its caller to wait.
+//!
+//! A limiter knows the first instant that would pass. Products tell something else: whole seconds rounded up, never 0
+//! (RFC 9110, section 10.2.3, counts in seconds); the reset of the limit; a constant; or a number that doubles under
+//! load, as API priority and fairness of Kubernetes does. Each may be spread by a jitter, so that those who were
+//! refused together don't come back together.
+//!
+//! The advice is what the caller is told. The verdict stays exact, and so does who waits before the limiter.
+
+use super::{Limiter, Verdict};
+use crate::gauge::Reading;
+use crate::request::{Ask, End, Knob};
+use crate::rng::{Dice, Purpose, share};
+use crate::time::{Nanos, SimTime};
+
+/// What a limiter tells those it refuses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Advice {
+    /// What it is reckoned from.
+    pub basis: Basis,
+    /// How it is spread.
+    pub jitter: Jitter,
+}
+
+/// What an advice is reckoned from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Basis {
+    /// The first instant that passes.
+    #[default]
+    Exact,
+    /// The same in whole seconds rounded up, at least 1.
+    Seconds,
+    /// When the limit stands as if unused.
+    Reset,
+    /// Always the same, also for what never passes.
+    Constant(Nanos),
+    /// [`Doubling`], also for what never passes.
+    Doubling,
+}
+
+/// How an advice is spread: uniformly up to so much later, or as much earlier too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Jitter {
+    /// The most by which it is moved.
+    pub by: Nanos,
+    /// Whether it is also moved to earlier, never below nothing.
+    pub around: bool,
+}
+
+/// Any limiter that gives such advice.
+pub struct Advised {
+    limiter: Box<dyn Limiter>,
+    advice: Advice,
+    doubling: Doubling,
+}
+
+impl Advised {
+    /// The limiter, which tells those it refuses what `advice` says.
+    pub fn new(limiter: Box<dyn Limiter>, advice: Advice) -> Advised {
+        Advised { limiter, advice, doubling: Doubling::default() }
+    }
+}
+
+impl Advice {
+    /// Whole seconds, rounded up, never 0.
+    fn seconds(wait: Nanos) -> Nanos {
+        Nanos(wait.0.div_ceil(Nanos::SECOND.0).max(1).saturating_mul(Nanos::SECOND.0))
+    }
+}
+
+impl Jitter {
+    /// The wait moved by the luck of the ask at this instant.
+    fn spread(self, wait: Nanos, now: SimTime, ask: &Ask) -> Nanos {
+        if self.by == Nanos::ZERO {
+            return wait;
+        }
+        // An attempt that comes again at another instant has other luck.
+        let luck = share(Dice(ask.dice.bits(Purpose::RetryAfter, 0) ^ now.0).bits(Purpose::RetryAfter, 1));
+        if self.around {
+            let later = Nanos::from_f64(2.0 * self.by.0 as f64 * luck);
+            Nanos(wait.0.saturating_add(later.0).saturating_sub(self.by.0))
+        } else {
+            Nanos(wait.0.saturating_add(Nanos::from_f64(self.by.0 as f64 * luck).0))
+        }
+    }
+}
+
+impl Limiter for Advised {
+    fn check(&self, now: SimTime, ask: &Ask) -> Verdict {
+        self.limiter.check(now, ask)
+    }
+
+    fn take(&mut self, now: SimTime, ask: &Ask) {
+        self.limiter.take(now, ask);
+    }
+
+    fn settle(&mut self, now: SimTime, ask: &Ask, end: End) {
+        self.limiter.settle(now, ask, end);
+    }
+
+    fn refuse(&mut self, now: SimTime, ask: &Ask) {
+        if self.advice.basis == Basis::Doubling {
+            self.doubling.refuse(now);
+        }
+        self.limiter.refuse(now, ask);
+    }
+
+    fn remaining(&self, now: SimTime, ask: &Ask) -> (i128, u128) {
+        self.limiter.remaining(now, ask)
+    }
+
+    fn reset(&self, now: SimTime, ask: &Ask) -> Option<SimTime> {
+        self.limiter.reset(now, ask)
+    }
+
+    fn advise(&self, now: SimTime, ask: &Ask, at: Option<SimTime>) -> Option<Nanos> {
+        let exact = self.limiter.advise(now, ask, at);
+        let wait = match self.advice.basis {
+            Basis::Exact => exact?,
+            Basis::Seconds => Advice::seconds(exact?),
+            Basis::Reset => self.limiter.reset(now, ask).filter(|_| at.is_some())?.since(now),
+            Basis::Constant(wait) => wait,
+            Basis::Doubling => Nanos::secs(self.doubling.seconds),
+        };
+        Some(self.advice.jitter.spread(wait, now, ask))
+    }
+
+    fn binding(&self, now: SimTime, ask: &Ask) -> &'static str {
+        self.limiter.binding(now, ask)
+    }
+
+    fn change(&mut self, now: SimTime, knob: Knob) {
+        self.limiter.change(now, knob);
+    }
+
+    fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) {
+        self.limiter.gauges(now, visit);
+    }
+}
+
+/// The advice of Kubernetes, in seconds: 1 at first, doubled up to 32 while many are refused, one less when few are.
+///
+/// It is reckoned anew at the first refusal of each second, from the refusals of the whole seconds before it, as many
+/// as the advice says: three or more for each of them double it, if it has stood for as long; fewer than one for each
+/// take a second off. Source: `dropped_requests_tracker.go` of the API server.
+#[derive(Clone, Debug)]
+struct Doubling {
+    seconds: u64,
+    raised: u64,
+    /// The seconds of the last refusals and how many there were, by second modulo the length.
+    history: [(u64, u64); Doubling::MOST as usize + 1],
+    now: Option<u64>,
+}
+
+impl Default for Doubling {
+    fn default() -> Doubling {
+        Doubling { seconds: 1, raised: 0, history: [(u64::MAX, 0); Doubling::MOST as usize + 1], now: None }
+    }
+}
+
+impl Doubling {
+    const MOST: u64 = 32;
+
+    fn refuse(&mut self, now: SimTime) {
+        let second = now.0 / Nanos::SECOND.0;
+        if self.now != Some(second) {
+            if self.now.is_some() {
+                self.reckon(second);
+            }
+            self.now = Some(second);
+        }
+        let place = &mut self.history[(second % (Doubling::MOST + 1)) as usize];
+        let before = if place.0 == second { place.1 } else { 0 };
+        *place = (second, before + 1);
+    }
+
+    fn reckon(&mut self, second: u64) {
+        let recent = |at: &u64| *at < second && second - at <= self.seconds;
+        let refused: u64 = self.history.iter().filter(|(at, _)| recent(at)).map(|(_, count)| count).sum();
+        if 3 * self.seconds <= refused && self.seconds <= second.saturating_sub(self.raised) {
+            self.seconds = (2 * self.seconds).min(Doubling::MOST);
+            self.raised = second;
+        } else if refused < self.seconds && 1 < self.seconds {
+            self.seconds -= 1;
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! `overrides = { NAME = { … } }`: other numbers for some keys of a limit.
+//!
+//! What an override leaves out is as in the limit's own table: the reader of the kind reads the two together, so an
+//! override may say whatever the kind has a key for, and is told what is wrong in the same words.
+
+use super::{Kind, Limit, StageSpec};
+use crate::limiter::Blueprint;
+use crate::section::{Section, quote};
+use std::sync::Arc;
+
+/// The rule of one key.
+#[derive(Clone, Debug)]
+pub struct Override {
+    /// Whose: a name for each of the limit's keys, in their order.
+    pub names: Vec<String>,
+    /// The rule.
+    pub rule: Arc<dyn Blueprint>,
+}
+
+const KEY: &str = "overrides";
+const DOC: &str = "other numbers for some keys: `NAME = { … }`, or `\"NAME/NAME\"` where several make a key";
+
+/// Keys that hold for a limit as a whole.
+const OF_ALL: [&str; 12] = [
+    "name",
+    "kind",
+    "unit",
+    "charge",
+    "key",
+    KEY,
+    "max_idle_keys",
+    "refund",
+    "wait",
+    "shadow",
+    "exempt",
+    "retry_after",
+];
+
+/// Takes note of the key, for the description of a kind.
+pub(super) fn note(s: &mut Section) {
+    if s.is_description() {
+        s.section(KEY, DOC);
+    }
+    s.skip(KEY);
+}
+
+/// Reads the overrides of `limit`, which `kind` has read from the same table.
+pub(super) fn read(s: &mut Section, kind: &Kind, limit: &Limit) -> Vec<Override> {
+    let mut overrides = Vec::new();
+    if !s.has(KEY) {
+        return overrides;
+    }
+    let Some(table) = s.section(KEY, DOC) else { return overrides };
+    let Some(keys) = limit.options.key else {
+        let what = format!("`{}` names keys, and there is one limit for all", table.path());
+        s.problem(KEY, what, "add `key`, or take it out");
+        return overrides;
+    };
+    let count = keys.iter().count();
+    for name in table.keys() {
+        let names: Vec<String> = name.split('/').map(str::to_string).collect();
+        let names = if count == 1 { vec![name.clone()] } else { names };
+        if names.len() != count {
+            let what = format!("{} is no key of `{}`, which has {count} names", quote(&name), s.path());
+            let remedy = "write the names in the order of `key` with `/` between them";
+            s.log().error(table.key_span(&name), what, remedy);
+            continue;
+        }
+        let before = s.log().len();
+        let Some(merged) = table.over(&name, s) else { continue };
+        let mut section = Section::of(&merged, s.log(), format!("{}.{name}", table.path()));
+        for key in OF_ALL.iter().filter(|key| table.has_below(&name, key)) {
+            let what = format!("`{}` holds for all keys alike", section.path_of(key));
+            s.log().error(section.key_span(key), what, "write it in the table of the limit");
+        }
+        let spec = (kind.read)(&mut section);
+        OF_ALL.iter().for_each(|key| section.skip(key));
+        section.finish();
+        match spec {
+            StageSpec::Limiter(own) if limit.rule.is_like(&*own.rule) => {
+                overrides.push(Override { names, rule: own.rule });
+            }
+            _ if before < s.log().len() => {} // told by the reader
+            _ => {
+                let what = format!("`{}.{name}` is a limit of another form", table.path());
+                s.log().error(table.span_of(&name), what, "an override changes numbers alone");
+            }
+        }
+    }
+    overrides
+}
