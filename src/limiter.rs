@@ -5,7 +5,7 @@
 //! 1. `check` is pure: any number of checks changes no later answer.
 //! 2. After `Pass` or `Delay`, `take` at that instant is legal.
 //! 3. `At(t)` is the first instant that passes if nothing else happens; one nanosecond earlier is refused.
-//! 4. `Never` is permanent: no wait helps.
+//! 4. `Never` stays, if nothing else happens: no wait helps.
 //! 5. Every `take` is followed by exactly one `settle`.
 //! 6. Answers depend on construction and the sequence of calls alone.
 //! 7. A refused ask charges nothing, unless the kind counts what it refuses and is told so by `refuse`.
@@ -18,14 +18,16 @@
 //! limiter of a rule, [`Keyed`] one limiter with a state per tenant, user, feature or class; what a call costs and
 //! how that settles is their [`Charge`]. [`Exempt`], [`Shadow`] and [`Advised`] are wrapped around any limiter.
 
+mod advice;
 mod blueprint;
 mod charge;
 mod exempt;
 pub mod gcra;
+mod in_flight;
 mod keyed;
 mod level;
 mod meter;
-mod retry_after;
+pub mod quota;
 mod shadow;
 mod single;
 pub mod token_bucket;
@@ -33,12 +35,12 @@ pub mod token_bucket;
 use crate::gauge::Reading;
 use crate::request::{Ask, End, Knob};
 use crate::time::{Nanos, SimTime};
+pub use advice::{Advice, Advised, Basis, Jitter};
 pub use blueprint::{Blueprint, Options};
 pub use charge::{Charge, Mode};
 pub use exempt::Exempt;
 pub use keyed::Keyed;
 pub use level::Level;
-pub use retry_after::{Advice, Advised, Basis, Jitter};
 pub use shadow::Shadow;
 pub use single::Single;
 
@@ -51,7 +53,7 @@ pub enum Verdict {
     Delay(SimTime),
     /// Not before that instant; then, if nothing else happens.
     At(SimTime),
-    /// Not at any time: it is larger than the limit.
+    /// Not at any time, whatever passes: it is larger than the limit, or only the end of other work helps.
     Never,
 }
 

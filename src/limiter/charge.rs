@@ -23,6 +23,8 @@ pub enum Mode {
     ReserveThenSettle,
     /// Nothing on arrival, which passes while a unit is left; the actual use in the end, into debt if need be.
     ActualAfter,
+    /// The estimate on arrival, given back in the end, however that comes. Files can't name it.
+    InFlight,
 }
 
 /// What the end of the work changes.
@@ -54,6 +56,7 @@ impl Charge {
     #[inline]
     pub(super) fn settlement(&self, ask: &Ask, end: End) -> Settlement {
         match (self.mode, end) {
+            (Mode::InFlight, _) => Settlement::GiveBack(self.taken(ask)),
             (Mode::ActualAfter, End::Unused) => Settlement::Nothing,
             (_, End::Unused) if self.refund => Settlement::GiveBack(self.taken(ask)),
             (_, End::Unused) | (Mode::EstimateOnly, _) => Settlement::Nothing,

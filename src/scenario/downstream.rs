@@ -2,6 +2,7 @@
 
 use super::dist;
 use super::source::Document;
+use super::stage;
 use crate::downstream::service::Service;
 use crate::request::Knob;
 use crate::section::{Either, Limit, Section, Share};
@@ -20,6 +21,8 @@ pub struct Downstream {
     pub error_rate: f64,
     /// Whether a slowdown also applies to work that runs when it begins or ends.
     pub stretch_running: bool,
+    /// What it refuses by itself, as a provider of models does.
+    pub quota: Option<stage::Limit>,
 }
 
 impl Downstream {
@@ -41,6 +44,12 @@ impl Downstream {
             Some(false),
             "what a slowdown applies to: work started while it lasts, or running work too",
         );
+        let quota = s.section("quota", "what it refuses by itself, as a provider of models does");
+        let quota = quota.and_then(stage::Limit::read_quota);
+        if quota.is_some() {
+            let what = format!("`{}` changes nothing yet", s.path_of("quota"));
+            s.warning("quota", what, "put a limiter of the kind `provider_quota` before the downstream");
+        }
         s.finish();
         Downstream {
             name,
@@ -48,6 +57,7 @@ impl Downstream {
             service_time,
             error_rate: error_rate.0,
             stretch_running,
+            quota,
         }
     }
 

@@ -4,6 +4,7 @@ mod concurrency;
 mod gcra;
 mod options;
 mod overrides;
+mod provider_quota;
 mod retry_after;
 mod token_bucket;
 
@@ -62,7 +63,7 @@ pub struct Kind {
 }
 
 /// Every kind of stage.
-pub const KINDS: &[Kind] = &[token_bucket::KIND, gcra::KIND, concurrency::KIND];
+pub const KINDS: &[Kind] = &[token_bucket::KIND, gcra::KIND, provider_quota::KIND, concurrency::KIND];
 
 impl Stage {
     /// Reads and finishes `[limiter.NAME]` or `[admission.NAME]`.
@@ -82,6 +83,22 @@ impl Stage {
 }
 
 impl Limit {
+    /// Reads and finishes the quota of another part, in whose table it has a key.
+    pub fn read_quota(mut s: Section) -> Option<Limit> {
+        let mut spec = (provider_quota::KIND.read)(&mut s);
+        if let StageSpec::Limiter(limit) = &mut spec {
+            limit.overrides = overrides::read(&mut s, &provider_quota::KIND, limit);
+            if limit.options.wait {
+                s.problem("wait", format!("nothing waits for `{}`", s.path()), "take it out");
+            }
+        }
+        s.finish();
+        match spec {
+            StageSpec::Limiter(limit) => Some(limit),
+            StageSpec::Concurrency { .. } => None,
+        }
+    }
+
     /// A limiter that nothing has used yet. `number` knows the numbers of names; who has none never asks.
     pub fn build(&self, number: &dyn Fn(Key, &str) -> Option<u32>) -> Box<dyn Limiter> {
         let mut options = self.options.clone();

@@ -40,6 +40,11 @@ fn cases(kind: &str) -> Vec<Case> {
             }
             cases
         }
+        "provider_quota" => vec![
+            case("kind = 'provider_quota'\nrpm = 30", 30),
+            case("kind = 'provider_quota'\ntpm = 900\nkey = 'user'", 900),
+            Case { refunds: false, ..case("kind = 'provider_quota'\ninput_tpm = 700\nrefund = false", 700) },
+        ],
         "concurrency" => vec![
             case("kind = 'concurrency'\nlimit = 1", 1),
             case("kind = 'concurrency'\nlimit = 3", 3),
@@ -212,6 +217,7 @@ fn obeys(make: &dyn Fn() -> Box<dyn Limiter>, case: &Case, history: &[Step]) -> 
                     after
                 );
             }
+            Act::Burst(_) if !case.keys.contains("burst") => {}
             Act::Burst(burst) => {
                 limiter.change(now, Knob::Burst(burst));
                 twin.change(now, Knob::Burst(burst));

@@ -14,6 +14,7 @@ mod oracle;
 mod probe;
 mod problems;
 mod queueing;
+mod quota;
 mod readme;
 mod scenarios;
 mod tidy;

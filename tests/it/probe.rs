@@ -133,6 +133,35 @@ fn what_a_refusal_advises_is_as_the_header_would_say() {
 }
 
 #[test]
+fn a_refusal_of_a_quota_says_which_of_its_limits_bound() {
+    let quota = "{ name = 'provider', kind = 'provider_quota', rpm = 2, tpm = 1000 }";
+    let asks = "t_s,cost\n0,900\n0,200\n0,10\n0,10\n0,1001\n";
+    assert_eq!(
+        columns(&["decision", "limited_by", "retry_after_s"], quota, asks, &[]),
+        [
+            "admit  ",
+            "refuse provider.tpm 6.000000000",
+            "admit  ",
+            "refuse provider.rpm 30.000000000",
+            "refuse provider.tpm never"
+        ]
+    );
+    for (keys, says) in [
+        ("", "limits nothing"),
+        ("rpm = 0", "is 0: nothing ever passes"),
+        ("preset = 'antropic'", "did you mean `anthropic`?"),
+        ("rpm = 3, unit = 'tokens'", "has no key `unit`"),
+        ("rpm = 3, key = 'user', overrides = { a = { tpm = 3 } }", "another form"),
+    ] {
+        let comma = if keys.is_empty() { "" } else { ", " };
+        let output = probe(&format!("{{ kind = 'provider_quota'{comma}{keys} }}"), "t_s\n0\n", &[]);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{keys}: {told}");
+        assert!(told.contains(says), "{keys}: {told}");
+    }
+}
+
+#[test]
 fn a_jitter_around_the_wait_is_never_below_nothing_and_not_always_the_same() {
     // Waits of 10 s at first, with a jitter of 20 s: half as long below nothing as above.
     let limiter =

@@ -7,8 +7,13 @@ use crate::section::{Amount, At, Content, Fault, Node, Section, Value, one_fault
 use crate::units::Rate;
 use std::sync::Arc;
 
-/// A limiter of `rule` with the options that the table gives it.
+/// A limiter of `rule` with the options that the table gives it, which gives back what was not used unless told.
 pub(super) fn limiter(s: &mut Section, rule: impl Blueprint + 'static) -> StageSpec {
+    boxed(s, Arc::new(rule), true)
+}
+
+/// A limiter of any rule.
+pub(super) fn boxed(s: &mut Section, rule: Arc<dyn Blueprint>, refunds: bool) -> StageSpec {
     let unit = s.one_of("unit", &Unit::NAMES, Some(Unit::Requests), "what is counted");
     let mode = s.one_of(
         "charge",
@@ -16,15 +21,16 @@ pub(super) fn limiter(s: &mut Section, rule: impl Blueprint + 'static) -> StageS
         Some(Mode::EstimateOnly),
         "the estimate on arrival, the same settled in the end, or the actual use afterwards",
     );
-    limiter_charging(s, rule, unit, mode)
+    charging(s, rule, unit, mode, refunds)
 }
 
 /// The same for a kind that knows by itself what it counts.
-pub(super) fn limiter_charging(
+pub(super) fn charging(
     s: &mut Section,
-    rule: impl Blueprint + 'static,
+    rule: Arc<dyn Blueprint>,
     unit: Unit,
     mode: Mode,
+    refunds: bool,
 ) -> StageSpec {
     let key = keys(s);
     overrides::note(s);
@@ -35,7 +41,7 @@ pub(super) fn limiter_charging(
     );
     let refund = s.get_or(
         "refund",
-        true,
+        refunds,
         "whether work that is turned away later, or leaves the queue, is given back what it took",
     );
     let wait = s.get_or("wait", false, "whether calls wait here for their turn instead of being refused");
@@ -52,7 +58,7 @@ pub(super) fn limiter_charging(
         retry_after: retry_after::read(s),
     };
     contradictions(s, &options);
-    StageSpec::Limiter(Limit { rule: Arc::new(rule), options, overrides: Vec::new(), exempt })
+    StageSpec::Limiter(Limit { rule, options, overrides: Vec::new(), exempt })
 }
 
 fn contradictions(s: &Section, options: &Options) {

@@ -1,0 +1,108 @@
+//! `kind = "provider_quota"`, and `quota = { … }` of a downstream.
+
+use super::options::charging;
+use super::{Kind, StageSpec};
+use crate::limiter::Mode;
+use crate::limiter::quota::{Amounts, Quota};
+use crate::request::Unit;
+use crate::section::{Amount, Section};
+use std::sync::Arc;
+
+pub(super) const KIND: Kind = Kind {
+    name: "provider_quota",
+    about: "limits requests, tokens and work in flight as a provider of models does",
+    read,
+};
+
+/// What a provider documents.
+#[derive(Clone, Copy, PartialEq)]
+struct Preset {
+    rpm: Option<u64>,
+    tpm: Option<u64>,
+    input_tpm: Option<u64>,
+    output_tpm: Option<u64>,
+    rpd: Option<u64>,
+    tpd: Option<u64>,
+    /// What tokens are charged.
+    mode: Mode,
+}
+
+const NONE: Preset = Preset {
+    rpm: None,
+    tpm: None,
+    input_tpm: None,
+    output_tpm: None,
+    rpd: None,
+    tpd: None,
+    mode: Mode::EstimateOnly,
+};
+
+/// Each provider's first paid step, or its free one where that is what is documented.
+const PRESETS: [(&str, Preset); 6] = [
+    // Tier 1, Claude Sonnet: platform.claude.com, rate limits.
+    (
+        "anthropic",
+        Preset {
+            rpm: Some(50),
+            input_tpm: Some(30_000),
+            output_tpm: Some(8_000),
+            mode: Mode::ReserveThenSettle,
+            ..NONE
+        },
+    ),
+    // 240k tokens of a deployment and six requests for each thousand: learn.microsoft.com, Azure OpenAI quota.
+    ("azure_openai", Preset { rpm: Some(1_440), tpm: Some(240_000), ..NONE }),
+    // Tier 1, gpt-4o: platform.openai.com, rate limits.
+    ("openai", Preset { rpm: Some(500), tpm: Some(30_000), ..NONE }),
+    // Free plan, llama-3.1-8b-instant: console.groq.com, rate limits.
+    (
+        "groq",
+        Preset {
+            rpm: Some(30),
+            tpm: Some(6_000),
+            rpd: Some(14_400),
+            tpd: Some(500_000),
+            mode: Mode::ReserveThenSettle,
+            ..NONE
+        },
+    ),
+    // Free trial, gpt-oss-120b: inference-docs.cerebras.ai, rate limits.
+    ("cerebras", Preset { rpm: Some(5), tpm: Some(30_000), tpd: Some(1_000_000), ..NONE }),
+    // The example of the policy `llm-token-limit`: learn.microsoft.com, API Management.
+    ("apim", Preset { tpm: Some(5_000), mode: Mode::ActualAfter, ..NONE }),
+];
+
+fn read(s: &mut Section) -> StageSpec {
+    let names: Vec<(&'static str, Option<Preset>)> =
+        PRESETS.iter().map(|(name, preset)| (*name, Some(*preset))).chain([("none", None)]).collect();
+    let preset =
+        s.one_of("preset", &names, Some(None), "whose documented numbers hold where no others are given");
+    let Preset { rpm, tpm, input_tpm, output_tpm, rpd, tpd, mode } = preset.unwrap_or(NONE);
+    let amounts = Amounts {
+        rpm: amount(s, "rpm", rpm, "requests per minute"),
+        tpm: amount(s, "tpm", tpm, "tokens per minute, sent and answered"),
+        input_tpm: amount(s, "input_tpm", input_tpm, "tokens sent per minute"),
+        output_tpm: amount(s, "output_tpm", output_tpm, "tokens of answers per minute"),
+        rpd: amount(s, "rpd", rpd, "requests per day"),
+        tpd: amount(s, "tpd", tpd, "tokens per day"),
+        concurrency: amount(s, "concurrency", None, "requests in flight"),
+    };
+    if amounts == Amounts::default() && !s.is_description() {
+        s.problem("", format!("`{}` limits nothing", s.path()), "add a `preset`, or a limit such as `tpm`");
+    }
+    let mode = s.one_of(
+        "charge",
+        &Mode::NAMES,
+        Some(mode),
+        "what tokens cost: the estimate on arrival, the same settled in the end, or the actual use afterwards",
+    );
+    charging(s, Arc::new(Quota::new(&amounts)), Unit::Tokens, mode, true)
+}
+
+fn amount(s: &mut Section, key: &str, preset: Option<u64>, doc: &'static str) -> Option<u64> {
+    let Amount(amount) = s.get(key, doc).or(preset.map(Amount))?;
+    if amount == 0 {
+        s.problem(key, format!("`{}` is 0: nothing ever passes", s.path_of(key)), "write 1 or more");
+    }
+    Some(amount.max(1))
+}
