@@ -7,44 +7,21 @@ use std::hint::black_box;
 use std::path::Path;
 use tidegate::admission::concurrency::Concurrency;
 use tidegate::admission::{Admission, Answer};
-use tidegate::limiter::gcra::Gcra;
-use tidegate::limiter::token_bucket::TokenBucket;
-use tidegate::limiter::{Blueprint, Limiter, Options, Verdict};
 use tidegate::observe::{RequestRow, Sink, Sketch};
 use tidegate::report::csv::{Files, Rows};
-use tidegate::request::{Ask, End, Key};
+use tidegate::request::{Ask, End};
 use tidegate::rng::{Dice, Purpose};
 use tidegate::time::{Nanos, SimTime};
 use tidegate::traffic::trace::TraceSpec;
 use tidegate::traffic::{Known, Source};
 
-use super::setups::{per_second, with_files};
+use super::setups::with_files;
 
-/// A limiter's decision, four in five of which pass.
-fn decision(rounds: usize, decisions: u64, mut limiter: Box<dyn Limiter>, keys: u32) -> f64 {
-    let (mut ask, mut now) = (Ask::default(), SimTime::ZERO);
-    cost(rounds, || {
-        for i in 0..decisions {
-            let bits = Dice(i).bits(Purpose::Policy, 1);
-            now = SimTime(now.0 + (bits >> 43));
-            ask.tenant = bits as u32 % keys;
-            if limiter.check(now, &ask) == Verdict::Pass {
-                limiter.take(now, &ask);
-                limiter.settle(now, &ask, End::Completed(Nanos(1)));
-            }
-        }
-        decisions
-    })
-}
-
-/// Name and nanoseconds of each policy's decision: check, take, settle.
-pub fn decisions(rounds: usize, decisions: u64) -> Vec<(&'static str, f64)> {
-    // The clock moves on by 1.05 ms on average.
-    let bucket = || TokenBucket::new(per_second(800), 100);
-    let per_tenant = || TokenBucket::new(tidegate::units::Rate::new(4, Nanos::secs(5)).expect("not zero"), 2);
+/// Nanoseconds of a step of a concurrency limit: one of admit and take, settle.
+pub fn concurrency(rounds: usize, decisions: u64) -> f64 {
     let mut concurrency = Concurrency::new(Some(64));
     let mut in_flight = 0u32;
-    let rounds_trip = cost(rounds, || {
+    cost(rounds, || {
         let ask = Ask::default();
         for i in 0..decisions {
             let now = SimTime(i);
@@ -59,24 +36,7 @@ pub fn decisions(rounds: usize, decisions: u64) -> Vec<(&'static str, f64)> {
             }
         }
         decisions
-    });
-    vec![
-        ("token_bucket", decision(rounds, decisions, bucket().build(&Options::requests(None)), 1)),
-        (
-            "gcra",
-            decision(rounds, decisions, Gcra::new(per_second(800), 100).build(&Options::requests(None)), 1),
-        ),
-        (
-            "token_bucket by tenant (1,000)",
-            decision(
-                rounds,
-                decisions,
-                per_tenant().build(&Options::requests(Some(Key::Tenant.into()))),
-                1_000,
-            ),
-        ),
-        ("concurrency (one of admit and take, settle)", rounds_trip),
-    ]
+    })
 }
 
 /// Nanoseconds per value, of adding and summarising 1,000 and 100,000 values an interval.

@@ -5,6 +5,7 @@
 #![allow(missing_docs)]
 
 mod limit;
+mod limiters;
 mod measure;
 mod parts;
 mod setups;
@@ -253,9 +254,11 @@ fn width(effort: Effort, table: &mut Table) {
 /// Parts by themselves.
 fn parts(effort: Effort, dir: &Path, table: &mut Table) {
     let (rounds, times) = (effort.rounds.min(5), effort.calls / 2);
-    for (name, ns) in parts::decisions(rounds, times) {
-        table.add(name, ns, "ns/decision", None, "");
+    for (name, ns) in limiters::decisions(rounds, times) {
+        table.add(&name, ns, "ns/decision", None, "");
     }
+    let ns = parts::concurrency(rounds, times);
+    table.add("concurrency (one of admit and take, settle)", ns, "ns/decision", None, "");
     for per_interval in [1_000, 100_000] {
         let name = format!("percentiles of {} values", grouped(per_interval));
         table.add(

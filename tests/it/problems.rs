@@ -268,6 +268,21 @@ const WRONG_LINES: &[(usize, &str, &str)] = &[
         "20:1 `rpm` is a limiter and an admission stage; rename one",
     ),
     (1, "version = 1\nname = \"a/b\"", "2:8 `name`: `a/b` is no name"),
+    (
+        19,
+        "burst = 10\nexempt = [\"defualt\"]",
+        "20:11 `rpm` exempts `defualt`, which is no class; did you mean `default`?",
+    ),
+    (
+        19,
+        "burst = 10\nkey = \"user\"\noverrides = { u-1 = { burst = 2 } }",
+        "16:1 `rpm` has numbers for `u-1`, and nobody is called so; take them out",
+    ),
+    (
+        15,
+        "service_time = \"1ms\"\nquota = { rpm = 3 }",
+        "16:9 `downstream.orders.quota` changes nothing yet; put a limiter of the kind `provider_quota` before",
+    ),
     // Costs.
     (
         19,
@@ -503,7 +518,7 @@ a.toml:11:15: `downstream.orders.concurrency` is 0: nothing would ever start
 a.toml:12:25: `downstream.orders.service_time.dist` is `normal`, which is none of its words
   did you mean `lognormal`? known: `constant`, `uniform`, `exponential`, `lognormal`, `gamma`, `weibull`, `pareto`, `empirical`
 a.toml:14:8: `limiter.rpm.kind` is `token_buket`, which is none of its words
-  did you mean `token_bucket`? known: `token_bucket`, `gcra`, `concurrency`
+  did you mean `token_bucket`? known: `token_bucket`, `gcra`, `provider_quota`, `concurrency`
 a.toml:16:11: there is no limiter or admission stage `rmp`
   did you mean `rpm`?
 a.toml:21:9: an event can't set `downstream.orders.slowness`: `downstream.orders` has no `slowness` to change

@@ -7,6 +7,7 @@ use tidegate::observe::Count;
 use tidegate::request::Ask;
 use tidegate::rng::{Dice, Purpose};
 use tidegate::time::{Nanos, SimTime};
+use tidegate::units::parse_amount;
 
 /// Input, output and declared output tokens of the calls of each traffic: what they use is all, half and nothing of
 /// what they declare.
@@ -302,5 +303,38 @@ fn what_never_passes_is_advised_nothing_but_by_those_that_do_not_look() {
         let keys = "kind = 'gcra'\nrate = '1/s'\nburst = 3\nunit = 'tokens'";
         let mut limiter = limiter(&format!("{keys}\nretry_after = {advice_of}"));
         assert_eq!(advice(&mut *limiter, SimTime::ZERO, &cost(4)), expected, "{advice_of}");
+    }
+}
+
+#[test]
+fn wrong_asks_change_neither_level_nor_clock() {
+    let keys = "kind = 'token_bucket'\nrate = '2/s'\nburst = 3\nunit = 'tokens'";
+    let (mut limiter, mut twin) = (limiter(keys), limiter(keys));
+    let at = |millis: u64| SimTime(millis * 1_000_000);
+    for limiter in [&mut limiter, &mut twin] {
+        limiter.take(at(100), &cost(2));
+    }
+    // A word, a fraction, a boolean, nothing, less than nothing, more than any limit holds: no cost comes of them.
+    for wrong in ["-1", "", "NaN", "true", "1.5", "many", "9223372036854775809"] {
+        assert!(parse_amount(wrong).is_err(), "{wrong}");
+    }
+    // Above capacity; backwards; nothing at all.
+    for (millis, tokens, verdict) in [
+        (100, 4, Verdict::Never),
+        (99, 4, Verdict::Never),
+        (99, 1, Verdict::At(at(100))),
+        (0, 1, Verdict::At(at(100))),
+        (100, 0, Verdict::Pass),
+    ] {
+        assert_eq!(limiter.check(at(millis), &cost(tokens)), verdict);
+        limiter.refuse(at(millis), &cost(tokens));
+        for millis in [100, 101, 599, 600, 1_600] {
+            for tokens in [1, 2, 3] {
+                let said = |limiter: &dyn Limiter| {
+                    (limiter.check(at(millis), &cost(tokens)), limiter.remaining(at(millis), &cost(tokens)))
+                };
+                assert_eq!(said(&*limiter), said(&*twin), "{tokens} at {millis} ms");
+            }
+        }
     }
 }
