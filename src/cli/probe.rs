@@ -109,7 +109,8 @@ impl Probe {
             Take::Sequential => engine::Take::Sequential,
         };
         let number = |key, name: &str| asks.number(key, name);
-        let mut chain = Chain::new(limiters.limits.iter().map(|limit| limit.build(&number)).collect(), take);
+        let mut chain =
+            Chain::new(limiters.limits.iter().map(|limit| limit.build_among(&number)).collect(), take);
         let decided =
             asks.events.iter().zip(&asks.shown).map(|(event, shown)| {
                 row(event, asks.keys.name(*shown), &chain.decide(event), &limiters.names)

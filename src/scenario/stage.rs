@@ -99,8 +99,13 @@ impl Limit {
         }
     }
 
-    /// A limiter that nothing has used yet. `number` knows the numbers of names; who has none never asks.
-    pub fn build(&self, number: &dyn Fn(Key, &str) -> Option<u32>) -> Box<dyn Limiter> {
+    /// A limiter that nothing has used yet, among nobody that has a name.
+    pub fn build(&self) -> Box<dyn Limiter> {
+        self.build_among(&|_, _| None)
+    }
+
+    /// The same among those whose numbers `number` knows. Who has none never asks.
+    pub fn build_among(&self, number: &dyn Fn(Key, &str) -> Option<u32>) -> Box<dyn Limiter> {
         let mut options = self.options.clone();
         if let Some(keys) = options.key {
             let mut own: Vec<(_, Arc<dyn Blueprint>)> = Vec::new();

@@ -53,7 +53,7 @@ enum Part {
 
 fn part(spec: &StageSpec, number: &dyn Fn(Key, &str) -> Option<u32>) -> Part {
     match spec {
-        StageSpec::Limiter(limit) => Part::Limiter(limit.build(number), parking(&limit.options)),
+        StageSpec::Limiter(limit) => Part::Limiter(limit.build_among(number), parking(&limit.options)),
         StageSpec::Concurrency { limit, key: None } => Part::Admission(Box::new(Concurrency::new(*limit))),
         StageSpec::Concurrency { limit, key: Some(key) } => {
             Part::Admission(Box::new(KeyedConcurrency::new(*limit, *key)))
