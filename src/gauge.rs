@@ -38,6 +38,14 @@ pub struct Reading {
     pub area: u128,
 }
 
+impl Reading {
+    /// A number that has grown to `count` since the start of the run.
+    pub fn count(count: u64) -> Reading {
+        let count = count as f64;
+        Reading { avg: count, min: count, max: count, last: count, area: 0 }
+    }
+}
+
 impl Gauge {
     /// A gauge that has stood at `value` since the start.
     pub fn new(value: u64) -> Gauge {

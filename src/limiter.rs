@@ -21,6 +21,7 @@
 mod advice;
 mod blueprint;
 mod charge;
+pub mod deployment;
 mod exempt;
 pub mod gcra;
 mod in_flight;
@@ -161,4 +162,6 @@ pub trait Rule: Clone + Send {
     fn with(&self, knob: Knob) -> Option<Self>;
     /// The state under this rule that continues `state` under the rule `old`.
     fn carry(&self, old: &Self, state: &Self::State, now: SimTime) -> Self::State;
+    /// What it counts since the start: name, number.
+    fn counts(&self, _state: &Self::State, _visit: &mut dyn FnMut(&'static str, u64)) {}
 }

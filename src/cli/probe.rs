@@ -109,8 +109,7 @@ impl Probe {
             Take::Sequential => engine::Take::Sequential,
         };
         let number = |key, name: &str| asks.number(key, name);
-        let mut chain =
-            Chain::new(limiters.limits.iter().map(|limit| limit.build_among(&number)).collect(), take);
+        let mut chain = Chain::new(limiters.build(&number), take);
         let decided =
             asks.events.iter().zip(&asks.shown).map(|(event, shown)| {
                 row(event, asks.keys.name(*shown), &chain.decide(event), &limiters.names)

@@ -1,5 +1,6 @@
 //! A limit as it is described: what builds any number of limiters of it.
 
+use super::deployment::{Deployed, Deployment};
 use super::{Advice, Advised, Charge, Exempt, Keyed, Limiter, Rule, Shadow, Single};
 use crate::request::{ClassId, KeyId, Keys, Knob, Unit};
 use std::any::Any;
@@ -25,6 +26,8 @@ pub struct Options {
     pub exempt: Vec<ClassId>,
     /// What it tells those it refuses.
     pub retry_after: Advice,
+    /// The store and the gateways that share it; `None` is the limit itself.
+    pub deployment: Option<Deployment>,
 }
 
 /// A rule whose type the holder need not know.
@@ -48,18 +51,12 @@ where
     R::State: 'static,
 {
     fn build(&self, options: &Options) -> Box<dyn Limiter> {
-        match options.key {
-            None => Box::new(Single::new(self.clone(), options.charge)),
-            Some(key) => {
-                let mut keyed =
-                    Keyed::new(self.clone(), options.charge, key).max_idle_keys(options.max_idle_keys);
-                for (id, rule) in &options.overrides {
-                    let rule: &dyn Any = &**rule;
-                    let rule = rule.downcast_ref::<R>().expect("an override is of the same type");
-                    keyed = keyed.overriding(*id, rule.clone());
-                }
-                Box::new(keyed)
-            }
+        match &options.deployment {
+            None => keyed(self, options, R::clone),
+            Some(deployment) => keyed(self, options, |rule: &R| Deployed {
+                rule: rule.clone(),
+                deployment: deployment.clone(),
+            }),
         }
     }
 
@@ -85,6 +82,23 @@ where
     }
 }
 
+/// One limit, or one for each key; `make` puts a rule into what surrounds it.
+fn keyed<R, D>(rule: &R, options: &Options, make: impl Fn(&R) -> D) -> Box<dyn Limiter>
+where
+    R: Rule + 'static,
+    D: Rule + 'static,
+    D::State: 'static,
+{
+    let Some(key) = options.key else { return Box::new(Single::new(make(rule), options.charge)) };
+    let mut keyed = Keyed::new(make(rule), options.charge, key).max_idle_keys(options.max_idle_keys);
+    for (id, rule) in &options.overrides {
+        let rule: &dyn Any = &**rule;
+        let rule = rule.downcast_ref::<R>().expect("an override is of the same type");
+        keyed = keyed.overriding(*id, make(rule));
+    }
+    Box::new(keyed)
+}
+
 impl Options {
     /// How many keys are kept unless a file says otherwise.
     pub const MAX_IDLE_KEYS: usize = 100_000;
@@ -100,6 +114,7 @@ impl Options {
             shadow: false,
             exempt: Vec::new(),
             retry_after: Advice::default(),
+            deployment: None,
         }
     }
 

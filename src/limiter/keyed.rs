@@ -155,6 +155,14 @@ impl<R: Rule> Limiter for Keyed<R> {
             let mean = sum / self.states.len() as f64;
             visit("level_of_keys", Reading { avg: mean, min, max, last: mean, area: 0 });
         }
+        let mut sums: Vec<(&'static str, u64)> = Vec::new();
+        self.rule.counts(&self.fresh, &mut |name, _| sums.push((name, 0)));
+        for state in self.states.values() {
+            let mut sum = sums.iter_mut();
+            self.rule
+                .counts(state, &mut |_, count| sum.next().into_iter().for_each(|(_, sum)| *sum += count));
+        }
+        sums.into_iter().for_each(|(name, sum)| visit(name, Reading::count(sum)));
     }
 }
 

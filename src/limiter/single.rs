@@ -98,6 +98,7 @@ impl<R: Rule> Limiter for Single<R> {
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) {
         self.metered(now, |_, _| {});
         visit("level", self.meter.read(now));
+        self.rule.counts(&self.state, &mut |name, count| visit(name, Reading::count(count)));
     }
 }
 

@@ -106,7 +106,7 @@ impl Prepared {
         let (clients, client_of) = clients(scenario, policy);
         let traffics: Result<Vec<_>, Problem> =
             (0..scenario.traffics.len()).map(|index| self.traffic(index, client_of[index], seed)).collect();
-        let (gate, stages) = gate::build(scenario, policy, &|key, name| self.number(key, name));
+        let (gate, stages) = gate::build(scenario, policy, &|key, name| self.number(key, name), seed);
         let downstream = &scenario.downstreams[policy.downstream];
         Ok(Setup {
             layout: self.layout(GateLayout { target: downstream.name.clone(), stages }),

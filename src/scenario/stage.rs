@@ -1,6 +1,7 @@
 //! Stages (limiters and admission) as files describe them: one registry, one file per kind.
 
 mod concurrency;
+mod deployment;
 mod gcra;
 mod options;
 mod overrides;
@@ -10,6 +11,7 @@ mod token_bucket;
 
 use crate::limiter::{Blueprint, Limiter, Options};
 use crate::request::{Ask, ClassId, Key, Keys, Knob, Unit};
+use crate::rng::Dice;
 use crate::section::{At, Section};
 pub use overrides::Override;
 use std::sync::Arc;
@@ -101,12 +103,15 @@ impl Limit {
 
     /// A limiter that nothing has used yet, among nobody that has a name.
     pub fn build(&self) -> Box<dyn Limiter> {
-        self.build_among(&|_, _| None)
+        self.build_among(&|_, _| None, Dice::default())
     }
 
-    /// The same among those whose numbers `number` knows. Who has none never asks.
-    pub fn build_among(&self, number: &dyn Fn(Key, &str) -> Option<u32>) -> Box<dyn Limiter> {
+    /// The same among those whose numbers `number` knows; who has none never asks. `luck` is the run's.
+    pub fn build_among(&self, number: &dyn Fn(Key, &str) -> Option<u32>, luck: Dice) -> Box<dyn Limiter> {
         let mut options = self.options.clone();
+        if let Some(deployment) = &mut options.deployment {
+            deployment.luck = luck;
+        }
         if let Some(keys) = options.key {
             let mut own: Vec<(_, Arc<dyn Blueprint>)> = Vec::new();
             for over in &self.overrides {

@@ -2,9 +2,10 @@
 
 use super::super::messages::Texts;
 use std::path::Path;
-use tidegate::limiter::Charge;
+use tidegate::limiter::{Charge, Limiter};
 use tidegate::problem::Problems;
-use tidegate::request::Unit;
+use tidegate::request::{Key, Unit};
+use tidegate::rng::Stream;
 use tidegate::scenario::source::Document;
 use tidegate::scenario::stage::{Limit, Stage, StageSpec};
 use tidegate::section::{At, Content, Log, Name, Section};
@@ -49,6 +50,13 @@ impl Limiters {
         let any_error = log.any_error();
         let problems = Problems(log.into_problems());
         if any_error { Err(problems) } else { Ok(limiters) }
+    }
+
+    /// The limiters, with the chance that they have in a run with seed 1.
+    pub(super) fn build(&self, number: &dyn Fn(Key, &str) -> Option<u32>) -> Vec<Box<dyn Limiter>> {
+        let luck = |name: &String| Stream::new(1, &format!("limiter/{name}")).dice();
+        let named = self.names.iter().zip(&self.limits);
+        named.map(|(name, limit)| limit.build_among(number, luck(name))).collect()
     }
 
     fn add(&mut self, mut section: Section<'_>, log: &Log<'_>) {

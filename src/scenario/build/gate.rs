@@ -8,7 +8,8 @@ use crate::engine::{Change, Gate, Parking, Target};
 use crate::limiter::{Limiter, Options};
 use crate::queue::fifo::Fifo;
 use crate::request::Key;
-use crate::scenario::stage::StageSpec;
+use crate::rng::Stream;
+use crate::scenario::stage::{Stage, StageSpec};
 use crate::scenario::{self, Scenario, event, policy};
 
 /// The policy's gate, and the names of what can turn work away in it.
@@ -16,12 +17,13 @@ pub(super) fn build(
     scenario: &Scenario,
     policy: &policy::Policy,
     number: &dyn Fn(Key, &str) -> Option<u32>,
+    seed: u64,
 ) -> (Gate, Vec<String>) {
     let (mut limiters, mut parking) = (Vec::new(), Vec::new());
     let mut admissions = Vec::new();
     let (mut limiter_names, mut admission_names) = (Vec::new(), Vec::new());
     for stage in policy.stages.iter().map(|number| &scenario.stages[*number]) {
-        match part(&stage.spec, number) {
+        match part(stage, number, seed) {
             Part::Limiter(limiter, parks) => {
                 limiters.push(limiter);
                 parking.push(parks);
@@ -51,9 +53,12 @@ enum Part {
     Admission(Box<dyn Admission>),
 }
 
-fn part(spec: &StageSpec, number: &dyn Fn(Key, &str) -> Option<u32>) -> Part {
-    match spec {
-        StageSpec::Limiter(limit) => Part::Limiter(limit.build_among(number), parking(&limit.options)),
+fn part(stage: &Stage, number: &dyn Fn(Key, &str) -> Option<u32>, seed: u64) -> Part {
+    match &stage.spec {
+        StageSpec::Limiter(limit) => {
+            let luck = Stream::new(seed, &format!("limiter/{}", stage.name)).dice();
+            Part::Limiter(limit.build_among(number, luck), parking(&limit.options))
+        }
         StageSpec::Concurrency { limit, key: None } => Part::Admission(Box::new(Concurrency::new(*limit))),
         StageSpec::Concurrency { limit, key: Some(key) } => {
             Part::Admission(Box::new(KeyedConcurrency::new(*limit, *key)))

@@ -1,6 +1,6 @@
 //! The keys that every limiter has: what is charged, for whom, and what is wrapped around it.
 
-use super::{Limit, StageSpec, overrides, retry_after};
+use super::{Limit, StageSpec, deployment, overrides, retry_after};
 use crate::limiter::{Blueprint, Charge, Mode, Options};
 use crate::request::{Key, Keys, Unit};
 use crate::section::{Amount, At, Content, Fault, Node, Section, Value, one_fault, quote};
@@ -56,6 +56,7 @@ pub(super) fn charging(
         shadow,
         exempt: Vec::new(),
         retry_after: retry_after::read(s),
+        deployment: deployment::read(s),
     };
     contradictions(s, &options);
     StageSpec::Limiter(Limit { rule, options, overrides: Vec::new(), exempt })

@@ -1,0 +1,306 @@
+//! A rule in a deployment, with the ideal limit beside it.
+
+use super::{Access, Deployment, Expiry};
+use crate::limiter::{Level, Rule, Verdict};
+use crate::request::Knob;
+use crate::time::{Nanos, SimTime};
+use std::collections::VecDeque;
+
+/// A rule whose state lies in a store.
+#[derive(Clone, Debug)]
+pub struct Deployed<R> {
+    /// The limit that was meant.
+    pub rule: R,
+    /// What stands around it.
+    pub deployment: Deployment,
+}
+
+/// What the store and the gateways hold of one limit.
+#[derive(Clone, Debug)]
+pub struct State<S> {
+    stored: S,
+    /// Writes on their way, in the order of their arrival.
+    writes: VecDeque<(SimTime, S)>,
+    /// Each gateway's copy, and what it has taken since the last exchange.
+    copies: Vec<(S, u64)>,
+    exchanged: SimTime,
+    /// When the lock is free.
+    free: SimTime,
+    /// When a key was made that never expires: time stands still for it.
+    stuck: Option<SimTime>,
+    /// Asks so far.
+    asks: u64,
+    ideal: S,
+    pub(super) over_admitted: u64,
+    pub(super) falsely_refused: u64,
+}
+
+impl<R: Rule> Deployed<R> {
+    /// What the gateway's clock shows, unless the key has no expiry: then no time passes for it.
+    fn shown(&self, state: &State<R::State>, at: SimTime, gateway: u32) -> SimTime {
+        let shown = self.deployment.clocks.shows(at, gateway, self.deployment.gateways);
+        state.stuck.map_or(shown, |stuck| shown.min(stuck))
+    }
+
+    /// What the gateway reads at `now`.
+    fn read<'s>(&self, state: &'s State<R::State>, now: SimTime, gateway: u32) -> &'s R::State {
+        match self.deployment.access {
+            Access::Local { .. } => &state.copies[gateway as usize].0,
+            _ => {
+                let due = state.writes.iter().rev().find(|(at, _)| *at <= now);
+                due.map_or(&state.stored, |(_, written)| written)
+            }
+        }
+    }
+
+    /// When the ask is decided: when it has the lock, if it needs one, or `Err` of when the wait would be short enough.
+    fn turn(&self, state: &State<R::State>, now: SimTime) -> Result<SimTime, SimTime> {
+        match self.deployment.access {
+            Access::Lock { timeout } if timeout < state.free.since(now) => {
+                Err(SimTime(state.free.0.saturating_sub(timeout.0)))
+            }
+            Access::Lock { .. } => Ok(now.max(state.free)),
+            _ => Ok(now),
+        }
+    }
+
+    /// Whether the key is there when it is looked for and gone when it is read.
+    fn expires_between(&self, state: &R::State, shown: SimTime, latency: Nanos) -> bool {
+        let exists = self.rule.level(state, shown);
+        let gone =
+            || self.rule.reset(state, shown).is_some_and(|reset| reset <= shown.saturating_add(latency));
+        matches!(self.deployment.expiry, Expiry::TwoSteps { .. }) && exists.credits < exists.full && gone()
+    }
+
+    /// Brings what was written, and what is exchanged, up to `now`.
+    fn advance(&self, state: &mut State<R::State>, now: SimTime) {
+        while state.writes.front().is_some_and(|(at, _)| *at <= now) {
+            state.stored = state.writes.pop_front().map_or(state.stored.clone(), |(_, written)| written);
+        }
+        let Access::Local { every } = self.deployment.access else { return };
+        if now.since(state.exchanged) < every {
+            return;
+        }
+        let exchange = SimTime(now.0 - now.0 % every.0);
+        state.exchanged = exchange;
+        let total: u64 = state.copies.iter().map(|(_, taken)| taken).sum();
+        for (gateway, (copy, taken)) in state.copies.iter_mut().enumerate() {
+            let shown = self.deployment.clocks.shows(exchange, gateway as u32, self.deployment.gateways);
+            let others = total - std::mem::take(taken);
+            if others > 0 {
+                self.rule.charge(copy, shown, others);
+            }
+        }
+    }
+
+    /// What the ideal limit says of the same ask.
+    fn ideal(&self, state: &mut State<R::State>, now: SimTime, cost: u64) -> bool {
+        let passes = self.rule.check(&state.ideal, now, cost).passes();
+        if passes {
+            self.rule.take(&mut state.ideal, now, cost);
+        } else {
+            self.rule.refuse(&mut state.ideal, now, cost);
+        }
+        passes
+    }
+}
+
+impl<R: Rule> Rule for Deployed<R> {
+    type State = State<R::State>;
+    const JUMPS: bool = R::JUMPS;
+    const COUNTS_REFUSED: bool = R::COUNTS_REFUSED;
+
+    fn fresh(&self) -> State<R::State> {
+        let copies = match self.deployment.access {
+            Access::Local { .. } => self.deployment.gateways as usize,
+            _ => 0,
+        };
+        State {
+            stored: self.rule.fresh(),
+            writes: VecDeque::new(),
+            copies: vec![(self.rule.fresh(), 0); copies],
+            exchanged: SimTime::ZERO,
+            free: SimTime::ZERO,
+            stuck: None,
+            asks: 0,
+            ideal: self.rule.fresh(),
+            over_admitted: 0,
+            falsely_refused: 0,
+        }
+    }
+
+    fn check(&self, state: &State<R::State>, now: SimTime, cost: u64) -> Verdict {
+        let deployment = &self.deployment;
+        if let Some(until) = deployment.away_until(now) {
+            return if deployment.fails_open { Verdict::Pass } else { Verdict::At(until) };
+        }
+        let (gateway, latency) = (deployment.gateway(state.asks, now), deployment.latency(state.asks, now));
+        let turn = match self.turn(state, now) {
+            Ok(turn) => turn,
+            Err(at) => return Verdict::At(at),
+        };
+        let shown = self.shown(state, turn, gateway);
+        let exchanged;
+        let read = match deployment.access {
+            Access::Local { every } if every <= now.since(state.exchanged) => {
+                let mut copy = state.clone();
+                self.advance(&mut copy, now);
+                exchanged = copy;
+                self.read(&exchanged, turn, gateway)
+            }
+            _ => self.read(state, turn, gateway),
+        };
+        if self.expires_between(read, shown, latency) {
+            return Verdict::At(now.saturating_add(latency));
+        }
+        let answered = turn.saturating_add(latency);
+        let in_store_time = |at| deployment.clocks.when(at, now, gateway, deployment.gateways);
+        match self.rule.check(read, shown, cost) {
+            Verdict::Pass if answered == now => Verdict::Pass,
+            Verdict::Pass => Verdict::Delay(answered),
+            Verdict::Delay(at) => Verdict::Delay(answered.max(in_store_time(at).unwrap_or(answered))),
+            Verdict::At(_) if state.stuck.is_some() => Verdict::Never,
+            Verdict::At(at) => in_store_time(at).map_or(Verdict::Never, Verdict::At),
+            Verdict::Never => Verdict::Never,
+        }
+    }
+
+    fn take(&self, state: &mut State<R::State>, now: SimTime, cost: u64) {
+        let deployment = &self.deployment;
+        let ask = state.asks;
+        state.asks += 1;
+        state.over_admitted += u64::from(!self.ideal(state, now, cost));
+        if deployment.away_until(now).is_some() {
+            return;
+        }
+        self.advance(state, now);
+        let (gateway, latency) = (deployment.gateway(ask, now), deployment.latency(ask, now));
+        let turn = self.turn(state, now).unwrap_or(now);
+        let shown = self.shown(state, turn, gateway);
+        let level = self.rule.level(self.read(state, turn, gateway), shown);
+        match deployment.access {
+            Access::Atomic => self.rule.take(&mut state.stored, shown, cost),
+            Access::Optimistic => {
+                let mut written = state.stored.clone();
+                self.rule.take(&mut written, shown, cost);
+                let at = now.saturating_add(latency);
+                let place = state.writes.partition_point(|(other, _)| *other <= at);
+                state.writes.insert(place, (at, written));
+            }
+            Access::Lock { .. } => {
+                self.rule.take(&mut state.stored, shown, cost);
+                state.free = turn.saturating_add(Nanos(latency.0.saturating_mul(2)));
+            }
+            Access::Local { .. } => {
+                let (copy, taken) = &mut state.copies[gateway as usize];
+                self.rule.take(copy, shown, cost);
+                *taken += cost;
+            }
+        }
+        if level.credits == level.full && deployment.crashes(ask, now) {
+            state.stuck = Some(shown);
+        }
+    }
+
+    fn refuse(&self, state: &mut State<R::State>, now: SimTime, cost: u64) {
+        let deployment = &self.deployment;
+        let ask = state.asks;
+        state.asks += 1;
+        state.falsely_refused += u64::from(self.ideal(state, now, cost));
+        if deployment.away_until(now).is_some() {
+            return;
+        }
+        self.advance(state, now);
+        let Ok(turn) = self.turn(state, now) else { return };
+        let gateway = deployment.gateway(ask, now);
+        let shown = self.shown(state, turn, gateway);
+        match deployment.access {
+            Access::Local { .. } => self.rule.refuse(&mut state.copies[gateway as usize].0, shown, cost),
+            Access::Lock { .. } => {
+                self.rule.refuse(&mut state.stored, shown, cost);
+                state.free = turn.saturating_add(Nanos(deployment.latency(ask, now).0.saturating_mul(2)));
+            }
+            _ => self.rule.refuse(&mut state.stored, shown, cost),
+        }
+    }
+
+    /// Given back in the store, in one step; with copies, to the first gateway's.
+    fn give_back(&self, state: &mut State<R::State>, now: SimTime, cost: u64) {
+        self.advance(state, now);
+        self.rule.give_back(&mut state.ideal, now, cost);
+        let shown = self.shown(state, now, 0);
+        match state.copies.first_mut() {
+            Some((copy, _)) => self.rule.give_back(copy, shown, cost),
+            None => self.rule.give_back(&mut state.stored, shown, cost),
+        }
+    }
+
+    fn charge(&self, state: &mut State<R::State>, now: SimTime, cost: u64) {
+        self.advance(state, now);
+        self.rule.charge(&mut state.ideal, now, cost);
+        let shown = self.shown(state, now, 0);
+        match state.copies.first_mut() {
+            Some((copy, taken)) => {
+                self.rule.charge(copy, shown, cost);
+                *taken = taken.saturating_add(cost);
+            }
+            None => self.rule.charge(&mut state.stored, shown, cost),
+        }
+    }
+
+    /// What the store, or the first gateway, would say is left.
+    fn level(&self, state: &State<R::State>, now: SimTime) -> Level {
+        self.rule.level(self.read(state, now, 0), self.shown(state, now, 0))
+    }
+
+    fn capacity(&self) -> Option<(u64, &'static str)> {
+        self.rule.capacity()
+    }
+
+    /// A key that has been counted for something is kept.
+    fn is_idle(&self, state: &State<R::State>, fresh: &State<R::State>, now: SimTime) -> bool {
+        let lost = state.over_admitted + state.falsely_refused > 0 || state.stuck.is_some();
+        let shown = self.shown(state, now, 0);
+        !lost
+            && state.writes.is_empty()
+            && state.copies.is_empty()
+            && state.free <= now
+            && self.rule.is_idle(&state.stored, &fresh.stored, shown)
+    }
+
+    fn steps_back(&self) -> bool {
+        self.rule.steps_back()
+    }
+
+    fn peeks(&self) -> bool {
+        self.rule.peeks()
+    }
+
+    fn knob(&self, key: &str) -> Option<Knob> {
+        self.rule.knob(key)
+    }
+
+    fn with(&self, knob: Knob) -> Option<Deployed<R>> {
+        let rule = self.rule.with(knob)?;
+        Some(Deployed { rule, deployment: self.deployment.clone() })
+    }
+
+    /// Every copy is carried over; what is still on its way is dropped.
+    fn carry(&self, old: &Deployed<R>, state: &State<R::State>, now: SimTime) -> State<R::State> {
+        let mut state = state.clone();
+        self.advance(&mut state, now);
+        state.writes.clear();
+        let shown = self.shown(&state, now, 0);
+        state.stored = self.rule.carry(&old.rule, &state.stored, shown);
+        state.ideal = self.rule.carry(&old.rule, &state.ideal, now);
+        for (copy, _) in &mut state.copies {
+            *copy = self.rule.carry(&old.rule, copy, shown);
+        }
+        state
+    }
+
+    fn counts(&self, state: &State<R::State>, visit: &mut dyn FnMut(&'static str, u64)) {
+        visit("over_admitted", state.over_admitted);
+        visit("falsely_refused", state.falsely_refused);
+    }
+}
