@@ -19,19 +19,37 @@
 //! how that settles is their [`Charge`]. [`Exempt`], [`Shadow`] and [`Advised`] are wrapped around any limiter.
 
 mod advice;
+pub mod bandwidths;
 mod blueprint;
 mod charge;
 pub mod deployment;
 mod exempt;
+pub mod fixed_window;
 pub mod gcra;
+pub mod go_rate;
+pub mod guava;
 mod in_flight;
+pub mod interval_bucket;
 mod keyed;
+pub mod leaky_meter;
 mod level;
 mod meter;
+pub mod nginx;
 pub mod quota;
+mod retry_after;
+mod search;
+pub mod sentinel_pacer;
+pub mod sentinel_warm_up;
 mod shadow;
 mod single;
+pub mod sliding_counter;
+pub mod sliding_log;
+pub mod smooth_pacer;
+pub mod srtcm;
+pub mod ticks;
 pub mod token_bucket;
+pub mod trtcm;
+pub mod uber_pacer;
 
 use crate::gauge::Reading;
 use crate::request::{Ask, End, Knob};
@@ -42,6 +60,7 @@ pub use charge::{Charge, Mode};
 pub use exempt::Exempt;
 pub use keyed::Keyed;
 pub use level::Level;
+pub use retry_after::whole_seconds;
 pub use shadow::Shadow;
 pub use single::Single;
 
@@ -105,6 +124,10 @@ pub trait Limiter: Send {
     fn binding(&self, _now: SimTime, _ask: &Ask) -> &'static str {
         ""
     }
+    /// The colour that a marker gives the ask before it is taken; `None` for what is no marker.
+    fn colour(&self, _now: SimTime, _ask: &Ask) -> Option<&'static str> {
+        None
+    }
     /// Applies a change of the scenario. A knob that it doesn't have changes nothing.
     fn change(&mut self, now: SimTime, knob: Knob);
     /// Reads the gauges since the last reading: name, reading.
@@ -117,8 +140,6 @@ pub trait Rule: Clone + Send {
     type State: Clone + Send;
     /// Whether the level jumps by itself: a line of [`Level`] may then end.
     const JUMPS: bool = false;
-    /// Whether a refusal may change the level.
-    const COUNTS_REFUSED: bool = false;
 
     /// The state that nothing has used yet.
     fn fresh(&self) -> Self::State;
@@ -126,8 +147,8 @@ pub trait Rule: Clone + Send {
     fn check(&self, state: &Self::State, now: SimTime, cost: u64) -> Verdict;
     /// Takes what `check` passed at this instant.
     fn take(&self, state: &mut Self::State, now: SimTime, cost: u64);
-    /// Gives back what was taken and not used, up to what is full.
-    fn give_back(&self, state: &mut Self::State, now: SimTime, cost: u64);
+    /// Gives back what was taken and not used, up to what is full. A pacer's turn that is over can't be had again.
+    fn give_back(&self, _state: &mut Self::State, _now: SimTime, _cost: u64) {}
     /// Takes what was used already, asked or not: what is left may fall below zero.
     fn charge(&self, state: &mut Self::State, now: SimTime, cost: u64);
     /// Hears that an ask that arrived was refused by it.
@@ -142,8 +163,14 @@ pub trait Rule: Clone + Send {
     fn reset(&self, state: &Self::State, now: SimTime) -> Option<SimTime> {
         self.level(state, now).full_at(now)
     }
+    /// The colour that a marker gives what is asked; `None` for what is no marker.
+    fn colour(&self, _state: &Self::State, _now: SimTime, _cost: u64) -> Option<&'static str> {
+        None
+    }
     /// The most that may pass at once, and the key in files that says so; `None` if any cost may pass.
-    fn capacity(&self) -> Option<(u64, &'static str)>;
+    fn capacity(&self) -> Option<(u64, &'static str)> {
+        None
+    }
     /// Whether the state decides from now on as `fresh` would, which nothing has used. Saying no is always right.
     fn is_idle(&self, _state: &Self::State, _fresh: &Self::State, _now: SimTime) -> bool {
         false
@@ -157,11 +184,17 @@ pub trait Rule: Clone + Send {
         false
     }
     /// What holds for a key that an event may change.
-    fn knob(&self, key: &str) -> Option<Knob>;
+    fn knob(&self, _key: &str) -> Option<Knob> {
+        None
+    }
     /// The rule after a change, if it has that knob.
-    fn with(&self, knob: Knob) -> Option<Self>;
+    fn with(&self, _knob: Knob) -> Option<Self> {
+        None
+    }
     /// The state under this rule that continues `state` under the rule `old`.
-    fn carry(&self, old: &Self, state: &Self::State, now: SimTime) -> Self::State;
+    fn carry(&self, _old: &Self, state: &Self::State, _now: SimTime) -> Self::State {
+        state.clone()
+    }
     /// What it counts since the start: name, number.
     fn counts(&self, _state: &Self::State, _visit: &mut dyn FnMut(&'static str, u64)) {}
 }

@@ -145,6 +145,33 @@ fn multiplier(text: &str) -> (u128, &str) {
 
 /// Reads a rate: `40/s`, `60k/min`, `30r/m`, `10/500ms`, `90k tpm`, `600 rpm`, `5 rps`. The result is exact.
 pub fn parse_rate(text: &str) -> Result<Rate, String> {
+    let (units, scale, per) = over_time(text)?;
+    // units / scale per `per` = units per (per × scale), reduced before it is narrowed.
+    let per = per.0 as u128 * scale;
+    let divisor = gcd_wide(units, per);
+    if units == 0 {
+        return Err(format!("`{text}` is a rate of 0, which nothing ever passes"));
+    }
+    match (u64::try_from(units / divisor), u64::try_from(per / divisor)) {
+        (Ok(units), Ok(per)) if units.max(per) <= MAX_TERM => Ok(Rate { units, per }),
+        _ => Err(format!("`{text}` has more digits than a rate can hold")),
+    }
+}
+
+/// Reads a rate as it is written, so many whole units for each length: `20/1000ms` is not `1/50ms`. It may be 0.
+pub fn parse_quota(text: &str) -> Result<(u64, Nanos), String> {
+    let (units, scale, per) = over_time(text)?;
+    if units % scale != 0 {
+        return Err(format!("`{text}` brings a part of a unit: write whole ones for a longer time"));
+    }
+    match u64::try_from(units / scale) {
+        Ok(units) if units <= MAX_AMOUNT => Ok((units, per)),
+        _ => Err(format!("`{text}` has more digits than a rate can hold")),
+    }
+}
+
+/// Units over a power of ten, and the length that they are for.
+fn over_time(text: &str) -> Result<(u128, u128, Nanos), String> {
     let (number, rest) = decimal(text)?;
     let (factor, rest) = multiplier(rest);
     let per = match rest {
@@ -154,17 +181,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, String> {
         "rpd" | "tpd" => Nanos(86_400_000_000_000),
         _ => per_unit(text, rest)?,
     };
-    let units = number.numerator * factor;
-    // units / scale per `per` = units per (per × scale), reduced before it is narrowed.
-    let per = per.0 as u128 * number.scale;
-    let divisor = gcd_wide(units, per);
-    if units == 0 {
-        return Err(format!("`{text}` is a rate of 0, which nothing ever passes"));
-    }
-    match (u64::try_from(units / divisor), u64::try_from(per / divisor)) {
-        (Ok(units), Ok(per)) if units.max(per) <= MAX_TERM => Ok(Rate { units, per }),
-        _ => Err(format!("`{text}` has more digits than a rate can hold")),
-    }
+    Ok((number.numerator * factor, number.scale, per))
 }
 
 /// The length after the slash of a rate.

@@ -62,7 +62,7 @@ enum Format {
 }
 
 /// Name, title, whether it holds numbers.
-const COLUMNS: [(&str, &str, bool); 9] = [
+const COLUMNS: [(&str, &str, bool); 10] = [
     ("t_s", "t_s", true),
     ("key", "key", false),
     ("cost", "cost", true),
@@ -71,13 +71,15 @@ const COLUMNS: [(&str, &str, bool); 9] = [
     ("retry_after_s", "retry_after_s", true),
     ("delay_s", "delay_s", true),
     ("reset_s", "reset_s", true),
+    ("colour", "colour", false),
     ("limited_by", "limited_by", false),
 ];
 
-/// The columns by number that people see: `delay_s` only if something is delayed.
-const FOR_PEOPLE: [usize; 8] = [0, 1, 2, 3, 4, 5, DELAY, 8];
+/// The columns that people see. Of the delay and the colour, those that say something.
+const FOR_PEOPLE: [usize; 9] = [0, KEY, 2, 3, 4, 5, DELAY, COLOUR, 9];
 const KEY: usize = 1;
 const DELAY: usize = 6;
+const COLOUR: usize = 8;
 
 /// Rows that are written at a time.
 const PIECE: usize = 1 << 16;
@@ -170,8 +172,12 @@ fn table<Row: Into<Vec<String>>>(
 fn for_people(decided: impl Iterator<Item = [String; COLUMNS.len()]>) -> Table {
     let mut rows: Vec<[String; COLUMNS.len()]> = decided.collect();
     rows.iter_mut().for_each(|row| row[KEY] = row[KEY].escape_debug().to_string());
-    let is_delayed = rows.iter().any(|row| row[DELAY].contains(|c: char| c.is_ascii_digit() && c != '0'));
-    let shown: Vec<usize> = FOR_PEOPLE.into_iter().filter(|column| *column != DELAY || is_delayed).collect();
+    let says = |column: usize| match column {
+        DELAY => rows.iter().any(|row| row[DELAY].contains(|c: char| c.is_ascii_digit() && c != '0')),
+        COLOUR => rows.iter().any(|row| !row[COLOUR].is_empty()),
+        _ => true,
+    };
+    let shown: Vec<usize> = FOR_PEOPLE.into_iter().filter(|column| says(*column)).collect();
     let columns: Vec<_> = shown.iter().map(|column| COLUMNS[*column]).collect();
     table(
         &columns,
@@ -216,6 +222,7 @@ fn row(event: &Event, key: &str, decision: &Decision, names: &[String]) -> [Stri
         retry_after,
         decision.delay.map_or(String::new(), |delay| seconds(delay.0)),
         decision.reset.map_or("never".into(), |reset| seconds(reset.0)),
+        decision.colour.unwrap_or_default().into(),
         limited_by,
     ]
 }

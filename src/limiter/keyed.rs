@@ -128,6 +128,11 @@ impl<R: Rule> Limiter for Keyed<R> {
         rule.reset(state, now)
     }
 
+    fn colour(&self, now: SimTime, ask: &Ask) -> Option<&'static str> {
+        let (rule, state) = self.of(ask);
+        rule.colour(state, now, self.charge.asked(ask))
+    }
+
     /// Applies to every key but those with a rule of their own.
     fn change(&mut self, now: SimTime, knob: Knob) {
         if let Some(rule) = self.rule.with(knob) {

@@ -70,7 +70,7 @@ impl<R: Rule> Limiter for Single<R> {
 
     fn refuse(&mut self, now: SimTime, ask: &Ask) {
         let cost = self.charge.asked(ask);
-        if R::COUNTS_REFUSED {
+        if R::JUMPS {
             self.metered(now, |rule, state| rule.refuse(state, now, cost));
         } else {
             self.rule.refuse(&mut self.state, now, cost);
@@ -84,6 +84,10 @@ impl<R: Rule> Limiter for Single<R> {
 
     fn reset(&self, now: SimTime, _ask: &Ask) -> Option<SimTime> {
         self.rule.reset(&self.state, now)
+    }
+
+    fn colour(&self, now: SimTime, ask: &Ask) -> Option<&'static str> {
+        self.rule.colour(&self.state, now, self.charge.asked(ask))
     }
 
     fn change(&mut self, now: SimTime, knob: Knob) {

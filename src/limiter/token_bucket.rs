@@ -5,7 +5,8 @@
 //!
 //! Everything is integer. With the rate reduced to p units per q nanoseconds, the level counts credits: one unit
 //! costs q, one nanosecond brings p. So nothing is rounded but the wait, which is ⌈lack / p⌉, the first instant
-//! that passes. Source: the leaky bucket as a meter of ITU-T I.371, in the form that Bucket4j calls greedy.
+//! that passes. Source: the leaky bucket as a meter of ITU-T I.371, in the form that Bucket4j calls
+//! greedy.
 
 use super::{Level, Rule, Verdict};
 use crate::request::Knob;
@@ -21,6 +22,8 @@ pub struct TokenBucket {
     pub burst: u64,
     /// Units that it starts with; a start above the burst is a full bucket.
     pub initial: u64,
+    /// Whether time that steps back just brings nothing, as in Bucket4j; else it is refused.
+    pub clamps: bool,
 }
 
 /// A bucket: its credits when it was last touched.
@@ -34,7 +37,7 @@ impl TokenBucket {
     /// A bucket that starts full.
     pub fn new(rate: Rate, burst: u64) -> TokenBucket {
         assert!(burst <= MAX_AMOUNT, "a burst is at most 2^63");
-        TokenBucket { rate, burst, initial: burst }
+        TokenBucket { rate, burst, initial: burst, clamps: false }
     }
 
     /// At most 2^63 units of 2^62 credits each, so that sums of a few stay in 128 bits with their sign.
@@ -60,7 +63,7 @@ impl Rule for TokenBucket {
     #[inline]
     fn check(&self, state: &State, now: SimTime, cost: u64) -> Verdict {
         let (wanted, level) = (self.credits(cost), self.at(state, now));
-        if wanted <= level && state.touched <= now {
+        if wanted <= level && (state.touched <= now || self.clamps) {
             return Verdict::Pass;
         }
         if self.burst < cost {
@@ -75,7 +78,7 @@ impl Rule for TokenBucket {
     fn take(&self, state: &mut State, now: SimTime, cost: u64) {
         let (wanted, level) = (self.credits(cost), self.at(state, now));
         assert!(wanted <= level, "taken without a pass");
-        *state = State { credits: level - wanted, touched: now };
+        *state = State { credits: level - wanted, touched: now.max(state.touched) };
     }
 
     fn give_back(&self, state: &mut State, now: SimTime, cost: u64) {
@@ -123,6 +126,10 @@ impl Rule for TokenBucket {
     fn is_idle(&self, state: &State, fresh: &State, now: SimTime) -> bool {
         let full = self.credits(self.burst);
         self.at(state, now) == full && self.at(fresh, now) == full
+    }
+
+    fn steps_back(&self) -> bool {
+        self.clamps
     }
 
     fn knob(&self, key: &str) -> Option<Knob> {

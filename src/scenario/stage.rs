@@ -2,12 +2,19 @@
 
 mod concurrency;
 mod deployment;
+mod fixed_window;
 mod gcra;
+mod leaky_meter;
+mod leaky_queue;
+mod markers;
 mod options;
 mod overrides;
 mod provider_quota;
 mod retry_after;
+mod sliding_counter;
+mod sliding_log;
 mod token_bucket;
+mod warm_up;
 
 use crate::limiter::{Blueprint, Limiter, Options};
 use crate::request::{Ask, ClassId, Key, Keys, Knob, Unit};
@@ -65,7 +72,20 @@ pub struct Kind {
 }
 
 /// Every kind of stage.
-pub const KINDS: &[Kind] = &[token_bucket::KIND, gcra::KIND, provider_quota::KIND, concurrency::KIND];
+pub const KINDS: &[Kind] = &[
+    token_bucket::KIND,
+    gcra::KIND,
+    leaky_meter::KIND,
+    leaky_queue::KIND,
+    fixed_window::KIND,
+    sliding_log::KIND,
+    sliding_counter::KIND,
+    warm_up::KIND,
+    markers::SINGLE_RATE,
+    markers::TWO_RATES,
+    provider_quota::KIND,
+    concurrency::KIND,
+];
 
 impl Stage {
     /// Reads and finishes `[limiter.NAME]` or `[admission.NAME]`.

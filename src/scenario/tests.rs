@@ -213,7 +213,12 @@ fn stages_and_service_times_are_read_by_kind() {
         "#,
     );
     let StageSpec::Limiter(limit) = &scenario.stages[0].spec else { panic!("no bucket") };
-    let expected = TokenBucket { rate: parse_rate("90k tpm").expect("a rate"), burst: 150_000, initial: 0 };
+    let expected = TokenBucket {
+        rate: parse_rate("90k tpm").expect("a rate"),
+        burst: 150_000,
+        initial: 0,
+        clamps: false,
+    };
     assert_eq!(format!("{:?}", limit.rule), format!("{expected:?}"));
     assert_eq!((limit.options.charge, limit.options.wait), (Charge::of(Unit::Tokens), false));
     assert_eq!(limit.options.key, Some(Key::Tenant.into()));

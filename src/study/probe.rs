@@ -23,6 +23,8 @@ pub struct Decision {
     pub delay: Option<Nanos>,
     /// The last of the resets of all limiters; `None` if one never comes.
     pub reset: Option<Nanos>,
+    /// The colour that the first marker gave it.
+    pub colour: Option<&'static str>,
     /// Why and how long not, if it was refused.
     pub refusal: Option<Refusal>,
 }
@@ -55,6 +57,7 @@ impl Chain {
     /// Decides on one ask. If time has gone back, each limiter does what its kind does.
     pub fn decide(&mut self, event: &Event) -> Decision {
         let Event { at: now, ask } = *event;
+        let colour = self.limiters.iter().find_map(|limiter| limiter.colour(now, &ask));
         let verdict = match self.take {
             Take::AllOrNone => self.take_all(now, &ask),
             Take::Sequential => self.take_one_by_one(now, &ask),
@@ -64,7 +67,7 @@ impl Chain {
         let resets = self.limiters.iter().map(|limiter| limiter.reset(now, &ask));
         let reset =
             resets.collect::<Option<Vec<_>>>().map(|all| all.into_iter().max().unwrap_or(now).since(now));
-        Decision { remaining_billionths, delay: verdict.ok(), reset, refusal: verdict.err() }
+        Decision { remaining_billionths, delay: verdict.ok(), reset, colour, refusal: verdict.err() }
     }
 
     /// The longest delay, or the longest refusal.

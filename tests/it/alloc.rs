@@ -3,11 +3,13 @@
 //! What it may allocate belongs to the end of an interval (names of gauges, say), and to a longer queue or a larger
 //! histogram than there was before; so the steady state is looked at between two ends of an interval, after a while.
 
-use crate::support::{prepared, setup};
+use crate::support::{limiter, prepared, setup};
 use allocation_counter::measure;
 use tidegate::engine::calendar::Moment;
 use tidegate::engine::{Engine, Unwatched};
 use tidegate::observe::rows::Nowhere;
+use tidegate::request::{Ask, End};
+use tidegate::time::{Nanos, SimTime};
 
 /// Half again as many calls as the limiter passes, 64 slots, a bounded queue.
 const LIMITED: &str = "version = 1\nduration = '60s'\n[traffic.api]\nrate = '1000/s'\n\
@@ -61,4 +63,54 @@ fn a_storm_of_retries_allocates_nothing_for_an_event() {
     assert!(events > 60_000, "{events}");
     // A queue of timers that grows beyond what it ever held doubles once in a while.
     assert!(allocations <= 8, "{allocations} for {events} events");
+}
+
+#[test]
+fn no_kind_of_limiter_allocates_for_a_decision() {
+    for keys in [
+        "kind = 'token_bucket'\nrate = '1000/s'\nburst = 40",
+        "kind = 'token_bucket'\nrate = '1000/s'\nburst = 40\nkey = 'user'",
+        "kind = 'token_bucket'\ndialect = 'go'\nrate = '1000/s'\nburst = 40",
+        "kind = 'token_bucket'\ndialect = 'juju'\nrate = '1000/s'\nburst = 40\nmax_wait = '1ms'",
+        "kind = 'token_bucket'\nrefill = 'interval'\nrate = '10/10ms'\nburst = 40",
+        "kind = 'token_bucket'\nbandwidths = [{ rate = '1000/s', burst = 40 }, { rate = '3k/3s', burst = 90 }]",
+        "kind = 'gcra'\nrate = '1000/s'\nburst = 40",
+        "kind = 'leaky_meter'\nrate = '1000/s'\nburst = 40",
+        "kind = 'leaky_meter'\ndialect = 'exact'\nrate = '1000/s'\nburst = 40",
+        "kind = 'leaky_queue'\nrate = '1000/s'",
+        "kind = 'leaky_queue'\ndialect = 'uber'\nrate = '1000/s'",
+        "kind = 'leaky_queue'\ndialect = 'failsafe'\nrate = '1000/s'\nmax_wait = '9ms'",
+        "kind = 'fixed_window'\nlimit = 40\nwindow = '40ms'",
+        "kind = 'fixed_window'\nlimit = 40\nwindow = '40ms'\ndialect = 'resilience4j'",
+        "kind = 'sliding_log'\nlimit = 40\nwindow = '40ms'",
+        "kind = 'sliding_log'\nlimit = 40\nwindow = '40ms'\ncount_rejected = true",
+        "kind = 'sliding_counter'\nlimit = 40\nwindow = '40ms'",
+        "kind = 'sliding_counter'\nlimit = 40\nwindow = '40ms'\ndialect = 'russellluo'",
+        "kind = 'warm_up'\nrate = '1000/s'\nwarm_up = '1s'\nmax_wait = '9ms'",
+        "kind = 'warm_up'\ndialect = 'sentinel'\nrate = '1000/s'\nwarm_up = '5s'",
+        "kind = 'srtcm'\ncir = '1000/s'\ncbs = 40\nebs = 20",
+        "kind = 'trtcm'\ncir = '900/s'\ncbs = 40\npir = '1000/s'\npbs = 20",
+    ] {
+        let mut limiter = limiter(keys);
+        let mut asks = |from: u64, to: u64| {
+            let mut passed = 0;
+            for number in from..to {
+                let now = SimTime(number * 400_000 + number % 7 * 50_000);
+                let ask = Ask { user: number as u32 % 50, ..Ask::default() };
+                if limiter.check(now, &ask).passes() {
+                    limiter.take(now, &ask);
+                    limiter.settle(now, &ask, End::Completed(Nanos(1)));
+                    passed += 1;
+                } else {
+                    limiter.refuse(now, &ask);
+                }
+            }
+            passed
+        };
+        asks(0, 2_000);
+        let mut passed = 0;
+        let seen = measure(|| passed = asks(2_000, 12_000));
+        assert_eq!(seen.count_total, 0, "{keys}");
+        assert!(0 < passed || keys.contains("count_rejected"), "{keys}");
+    }
 }

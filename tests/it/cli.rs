@@ -402,22 +402,22 @@ fn probe_prints_the_hand_calculation_to_the_digit() {
     let output = probe(&bench, bucket, "t_ms,cost\n0,2\n0,2\n499,2\n500,2\n750,1\n1000,1\n", &[]);
     assert_eq!(
         text(&output.stdout),
-        "t_s,key,cost,decision,remaining,retry_after_s,delay_s,reset_s,limited_by\n\
-         0.000000000,,2,admit,1.000000000,,0.000000000,1.000000000,\n\
-         0.000000000,,2,refuse,1.000000000,0.500000000,,1.000000000,token_bucket\n\
-         0.499000000,,2,refuse,1.998000000,0.001000000,,0.501000000,token_bucket\n\
-         0.500000000,,2,admit,0.000000000,,0.000000000,1.500000000,\n\
-         0.750000000,,1,refuse,0.500000000,0.250000000,,1.250000000,token_bucket\n\
-         1.000000000,,1,admit,0.000000000,,0.000000000,1.500000000,\n"
+        "t_s,key,cost,decision,remaining,retry_after_s,delay_s,reset_s,colour,limited_by\n\
+         0.000000000,,2,admit,1.000000000,,0.000000000,1.000000000,,\n\
+         0.000000000,,2,refuse,1.000000000,0.500000000,,1.000000000,,token_bucket\n\
+         0.499000000,,2,refuse,1.998000000,0.001000000,,0.501000000,,token_bucket\n\
+         0.500000000,,2,admit,0.000000000,,0.000000000,1.500000000,,\n\
+         0.750000000,,1,refuse,0.500000000,0.250000000,,1.250000000,,token_bucket\n\
+         1.000000000,,1,admit,0.000000000,,0.000000000,1.500000000,,\n"
     );
     let thirds = r#"{ kind = "token_bucket", rate = "3/s", burst = 2 }"#;
     let output = probe(&bench, thirds, "t_ms,cost\r\n0,2\r\n0,1\r\n333,1\r\n334,1\r\n0334,9", &[]);
     let said = text(&output.stdout);
     assert!(
-        said.contains("0.000000000,,1,refuse,0.000000000,0.333333334,,0.666666667,token_bucket\n"),
+        said.contains("0.000000000,,1,refuse,0.000000000,0.333333334,,0.666666667,,token_bucket\n"),
         "{said}"
     );
-    assert!(said.contains("0.334000000,,9,refuse,0.002000000,never,,0.666000000,token_bucket\n"), "{said}");
+    assert!(said.contains("0.334000000,,9,refuse,0.002000000,never,,0.666000000,,token_bucket\n"), "{said}");
 }
 
 #[test]
@@ -444,10 +444,10 @@ fn probe_refuses_time_that_steps_back_and_says_so() {
         assert_eq!(output.status.code(), Some(3), "{told}");
         assert!(told.contains("-:3:1") && told.contains(kind), "{told}");
         assert!(
-            said.contains(&format!("0.099000000,,1,refuse,2.000000000,0.001000000,,0.501000000,{kind}\n")),
+            said.contains(&format!("0.099000000,,1,refuse,2.000000000,0.001000000,,0.501000000,,{kind}\n")),
             "{said}"
         );
-        assert!(said.ends_with("0.100000000,,1,admit,1.000000000,,0.000000000,1.000000000,\n"), "{said}");
+        assert!(said.ends_with("0.100000000,,1,admit,1.000000000,,0.000000000,1.000000000,,\n"), "{said}");
     }
 }
 

@@ -18,10 +18,23 @@ struct Case {
     most: Option<u64>,
     /// Whether unused work gives back what it took.
     refunds: bool,
+    /// Whether a change of the rate leaves what is left as it is, down to the new credit.
+    keeps_level: bool,
+    /// Whether being told of a refusal changes later answers.
+    minds_refusals: bool,
 }
 
 const fn case(keys: &'static str, most: u64) -> Case {
-    Case { keys, most: Some(most), refunds: true }
+    Case { keys, most: Some(most), refunds: true, keeps_level: true, minds_refusals: false }
+}
+
+/// A kind whose product gives nothing back.
+const fn keeping(keys: &'static str, most: u64) -> Case {
+    Case { refunds: false, keeps_level: false, ..case(keys, most) }
+}
+
+const fn minding(keys: &'static str, most: u64) -> Case {
+    Case { minds_refusals: true, ..keeping(keys, most) }
 }
 
 /// Representative configurations of a kind: plain, keyed, in tokens, at odd, huge and tiny rates.
@@ -30,6 +43,7 @@ fn cases(kind: &str) -> Vec<Case> {
         "token_bucket" | "gcra" => {
             let mut cases = rates(kind);
             if kind == "token_bucket" {
+                cases.extend(dialects_of_the_bucket());
                 cases.extend([
                     case("kind = 'token_bucket'\nrate = '3/7s'\nburst = 4\ninitial = 0", 4),
                     case(
@@ -45,15 +59,147 @@ fn cases(kind: &str) -> Vec<Case> {
             case("kind = 'provider_quota'\ntpm = 900\nkey = 'user'", 900),
             Case { refunds: false, ..case("kind = 'provider_quota'\ninput_tpm = 700\nrefund = false", 700) },
         ],
+        "leaky_meter" => vec![
+            keeping("kind = 'leaky_meter'\nrate = '2/s'", 1),
+            keeping("kind = 'leaky_meter'\nrate = '7/3s'\nburst = 5\ndelay = 2", 6),
+            keeping(
+                "kind = 'leaky_meter'\nrate = '30r/m'\nburst = 600\nnodelay = true\nunit = 'tokens'",
+                601,
+            ),
+            keeping(
+                "kind = 'leaky_meter'\ndialect = 'exact'\nrate = '7/3s'\nburst = 5\ndelay = 2\nkey = 'user'",
+                6,
+            ),
+            keeping("kind = 'leaky_meter'\ndialect = 'exact'\nrate = '999983/s'\nburst = 40", 41),
+        ],
+        "leaky_queue" => vec![
+            keeping("kind = 'leaky_queue'\nrate = '2/s'", 1),
+            keeping("kind = 'leaky_queue'\nrate = '7/3s'\nmax_wait = '2s'\nunit = 'tokens'", 1),
+            keeping("kind = 'leaky_queue'\nrate = '900/s'\nmax_wait = '0s'\nkey = 'tenant'", 1),
+            keeping("kind = 'leaky_queue'\ndialect = 'uber'\nrate = '7/3s'", 11),
+            keeping("kind = 'leaky_queue'\ndialect = 'uber'\nrate = '100/s'\nslack = 0\nunit = 'tokens'", 1),
+            keeping(
+                "kind = 'leaky_queue'\ndialect = 'failsafe'\nrate = '7/3s'\nmax_wait = '3s'\nunit = 'tokens'",
+                1,
+            ),
+            keeping("kind = 'leaky_queue'\ndialect = 'failsafe'\nrate = '2/s'", 1),
+        ],
+        "fixed_window" => vec![
+            keeping("kind = 'fixed_window'\nlimit = 3\nwindow = '7s'", 3),
+            keeping(
+                "kind = 'fixed_window'\nlimit = 900\nwindow = '1m'\nopens = 'first_hit'\nunit = 'tokens'",
+                900,
+            ),
+            minding(
+                "kind = 'fixed_window'\nlimit = 900\nwindow = '1m'\ncount_rejected = true\nunit = 'tokens'",
+                900,
+            ),
+            keeping(
+                "kind = 'fixed_window'\nlimit = 2\nwindow = '1s'\ndialect = 'redis_countdown'\nkey = 'user'",
+                2,
+            ),
+            keeping("kind = 'fixed_window'\nlimit = 2\nwindow = '1s'\ndialect = 'tower'", 2),
+            keeping("kind = 'fixed_window'\nlimit = 2\nwindow = '500ms'\ndialect = 'resilience4j'", 2),
+            keeping(
+                "kind = 'fixed_window'\nlimit = 40\nwindow = '7ns'\ndialect = 'resilience4j'\nmax_wait = '20ns'\nunit = 'tokens'",
+                40,
+            ),
+        ],
+        "sliding_log" => vec![
+            keeping("kind = 'sliding_log'\nlimit = 3\nwindow = '7s'", 3),
+            keeping(
+                "kind = 'sliding_log'\nlimit = 900\nwindow = '1m'\nedge = 'closed'\nunit = 'tokens'",
+                900,
+            ),
+            minding(
+                "kind = 'sliding_log'\nlimit = 900\nwindow = '1m'\ncount_rejected = true\nunit = 'tokens'",
+                900,
+            ),
+            Case {
+                refunds: true,
+                ..keeping("kind = 'sliding_log'\nlimit = 5\nwindow = '1s'\nkey = 'class'", 5)
+            },
+        ],
+        "sliding_counter" => vec![
+            keeping("kind = 'sliding_counter'\nlimit = 3\nwindow = '7s'", 3),
+            keeping(
+                "kind = 'sliding_counter'\nlimit = 900\nwindow = '1m'\ndialect = 'limits'\nunit = 'tokens'",
+                900,
+            ),
+            keeping(
+                "kind = 'sliding_counter'\nlimit = 900\nwindow = '1m'\ndialect = 'russellluo'\nunit = 'tokens'",
+                900,
+            ),
+            keeping(
+                "kind = 'sliding_counter'\nlimit = 40\nwindow = '1s'\ndialect = 'upstash'\nunit = 'tokens'",
+                40,
+            ),
+        ],
+        "warm_up" => vec![
+            keeping("kind = 'warm_up'\nrate = '5/s'", 5),
+            keeping("kind = 'warm_up'\nrate = '2/s'\nwarm_up = '4s'\nmax_wait = '1s'", 4),
+            keeping("kind = 'warm_up'\nrate = '7/3s'\nmax_wait = '0s'\nunit = 'tokens'\nkey = 'tenant'", 3),
+            minding("kind = 'warm_up'\ndialect = 'sentinel'\nrate = '20/s'\nwarm_up = '10s'", 20),
+        ],
+        "srtcm" => vec![
+            Case { keeps_level: true, ..keeping("kind = 'srtcm'\ncir = '7/3s'\ncbs = 5\nebs = 3", 8) },
+            keeping(
+                "kind = 'srtcm'\nrate = '100/s'\nburst = 500\nexcess_burst = 900\nunit = 'tokens'\nkey = 'user'",
+                1_400,
+            ),
+        ],
+        "trtcm" => vec![
+            keeping("kind = 'trtcm'\ncir = '7/3s'\ncbs = 5\npir = '7/s'\npbs = 3", 3),
+            keeping(
+                "kind = 'trtcm'\ncir = '100/s'\ncbs = 900\npir = '200/s'\npbs = 900\nunit = 'tokens'",
+                900,
+            ),
+        ],
         "concurrency" => vec![
             case("kind = 'concurrency'\nlimit = 1", 1),
             case("kind = 'concurrency'\nlimit = 3", 3),
             case("kind = 'concurrency'\nlimit = 2\nkey = 'tenant'", 2),
             case("kind = 'concurrency'\nlimit = 1\nkey = 'class'", 1),
-            Case { keys: "kind = 'concurrency'\nlimit = 'unlimited'", most: None, refunds: true },
+            Case { most: None, ..case("kind = 'concurrency'\nlimit = 'unlimited'", 0) },
         ],
         other => panic!("the kind `{other}` of the registry has no case in tests/it/contract.rs: add some"),
     }
+}
+
+/// The dialects of a bucket.
+fn dialects_of_the_bucket() -> Vec<Case> {
+    let other = |keys, most| Case { keeps_level: false, ..case(keys, most) };
+    // A period may begin with an ask that is refused.
+    let begins = |keys, most| Case { minds_refusals: true, ..other(keys, most) };
+    vec![
+        other("kind = 'token_bucket'\ndialect = 'go'\nrate = '7/3s'\nburst = 5", 5),
+        Case {
+            refunds: false,
+            ..other(
+                "kind = 'token_bucket'\ndialect = 'go'\nrate = '900/s'\nburst = 700\nunit = 'tokens'\nmax_wait = '500ms'\nrefund = false",
+                700,
+            )
+        },
+        case("kind = 'token_bucket'\ndialect = 'bucket4j'\nrate = '7/3s'\nburst = 5\nkey = 'user'", 5),
+        other(
+            "kind = 'token_bucket'\ndialect = 'envoy'\nmax_tokens = 700\ntokens_per_fill = 30\nfill_interval = '2s'\nunit = 'tokens'",
+            700,
+        ),
+        begins("kind = 'token_bucket'\nrefill = 'interval'\nrate = '7/3s'\nburst = 5\ninitial = 1", 5),
+        other(
+            "kind = 'token_bucket'\nrefill = 'aligned'\nrate = '7/3s'\nburst = 5\nfirst_refill = '1s'\nkey = 'tenant'",
+            5,
+        ),
+        other("kind = 'token_bucket'\ndialect = 'juju'\nrate = '7/3s'\nburst = 5", 5),
+        other(
+            "kind = 'token_bucket'\ndialect = 'juju'\nrate = '30/2s'\nburst = 700\nmax_wait = '5s'\nunit = 'tokens'",
+            700,
+        ),
+        begins(
+            "kind = 'token_bucket'\nbandwidths = [{ rate = '7/3s', burst = 5 }, { rate = '20/1m', burst = 9, refill = 'interval' }]",
+            5,
+        ),
+    ]
 }
 
 /// The configurations that a bucket and GCRA share.
@@ -136,22 +282,21 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// A fraction as it compares: numerators over the same denominator.
-fn units((credits, price): (u128, u128)) -> (u128, u128) {
-    (credits / price, credits % price)
+fn units((credits, price): (i128, i128)) -> (i128, i128) {
+    (credits.div_euclid(price), credits.rem_euclid(price))
 }
 
-/// What is left, which is never less than nothing where the estimate is charged.
-fn remaining(limiter: &dyn Limiter, now: SimTime, ask: &Ask) -> (u128, u128) {
+fn remaining(limiter: &dyn Limiter, now: SimTime, ask: &Ask) -> (i128, i128) {
     let (units, per) = limiter.remaining(now, ask);
-    (u128::try_from(units).expect("no debt"), per)
+    (units, per as i128)
 }
 
 /// Holds one history of one limiter to the contract.
 fn obeys(make: &dyn Fn() -> Box<dyn Limiter>, case: &Case, history: &[Step]) -> Result<(), TestCaseError> {
     let (mut limiter, mut twin) = (make(), make());
     let mut now = SimTime(0);
-    let mut held: Vec<(Ask, u128)> = Vec::new();
-    let mut most = case.most.expect("limiters have a burst");
+    let mut held: Vec<(Ask, i128)> = Vec::new();
+    let mut most = Some(case.most.expect("limiters have a burst"));
     for step in history {
         now = now.saturating_add(Nanos(step.later));
         let ask = &step.ask;
@@ -161,7 +306,9 @@ fn obeys(make: &dyn Fn() -> Box<dyn Limiter>, case: &Case, history: &[Step]) -> 
                 let verdict = limiter.check(now, ask);
                 prop_assert_eq!(limiter.check(now, ask), verdict, "a check changed the next one");
                 prop_assert_eq!(twin.check(now, ask), verdict, "refused asks left something behind");
-                prop_assert!(before.0 <= most as u128 * before.1, "more than the burst is left");
+                if let Some(most) = most {
+                    prop_assert!(before.0 <= i128::from(most) * before.1, "more than the burst is left");
+                }
                 match verdict {
                     Verdict::Pass | Verdict::Delay(_) => {
                         limiter.take(now, ask);
@@ -173,14 +320,24 @@ fn obeys(make: &dyn Fn() -> Box<dyn Limiter>, case: &Case, history: &[Step]) -> 
                     }
                     Verdict::At(at) => {
                         prop_assert!(now < at, "{:?} is not later than {:?}", at, now);
-                        prop_assert_eq!(limiter.check(at, ask), Verdict::Pass, "at the promised instant");
-                        let early = SimTime(at.0 - 1);
-                        prop_assert_eq!(limiter.check(early, ask), Verdict::At(at), "one nanosecond earlier");
                         prop_assert_eq!(
                             remaining(limiter.as_ref(), now, ask),
                             before,
                             "a refused ask was charged"
                         );
+                        limiter.refuse(now, ask);
+                        if case.minds_refusals {
+                            twin.refuse(now, ask);
+                        }
+                        if !case.keys.contains("count_rejected") {
+                            prop_assert!(limiter.check(at, ask).passes(), "at the promised instant {:?}", at);
+                            let early = SimTime(at.0 - 1);
+                            prop_assert_eq!(
+                                limiter.check(early, ask),
+                                Verdict::At(at),
+                                "one nanosecond earlier"
+                            );
+                        }
                     }
                     Verdict::Never => {
                         for later in [1, 1_000_000_000, 1_000_000_000_000_000_000] {
@@ -196,14 +353,33 @@ fn obeys(make: &dyn Fn() -> Box<dyn Limiter>, case: &Case, history: &[Step]) -> 
                 limiter.settle(now, &ask, end);
                 twin.settle(now, &ask, end);
                 let after = remaining(limiter.as_ref(), now, &ask);
-                let full = most as u128 * after.1;
-                let expected = match end {
-                    End::Unused if case.refunds => (before.0 + taken * before.1).min(full),
+                let expected = match (end, most) {
+                    (End::Unused, Some(most)) if case.refunds => {
+                        (before.0 + taken * before.1).min(i128::from(most) * after.1).max(before.0)
+                    }
+                    // After changes of its size, what it gives back is held to the rest of the contract alone.
+                    (End::Unused, None) if case.refunds => after.0,
                     _ => before.0,
                 };
-                prop_assert_eq!(units(after), units((expected, before.1)), "settled as {:?}", end);
+                let off = units(after).0.abs_diff(units((expected, before.1)).0);
+                // A product that reckons in doubles may be off by the last of them; what a window has forgotten is gone.
+                let is_exact = case.keeps_level || !case.refunds;
+                prop_assert!(
+                    off == 0 || (!is_exact && after.0 <= expected),
+                    "settled as {:?}: {:?} {:?}",
+                    end,
+                    after,
+                    expected
+                );
             }
-            Act::Settle(..) | Act::Limit(_) => {}
+            Act::Settle(..) => {}
+            Act::Limit(limit) => {
+                limiter.change(now, Knob::Limit(limit));
+                twin.change(now, Knob::Limit(limit));
+                if case.keys.contains("\nlimit") {
+                    most = None;
+                }
+            }
             Act::Rate(rate) => {
                 let before = units(remaining(limiter.as_ref(), now, ask)).0;
                 let knob = Knob::Rate(parse_rate(rate).expect("it is a rate"));
@@ -211,7 +387,7 @@ fn obeys(make: &dyn Fn() -> Box<dyn Limiter>, case: &Case, history: &[Step]) -> 
                 twin.change(now, knob);
                 let after = units(remaining(limiter.as_ref(), now, ask)).0;
                 prop_assert!(
-                    after <= before && before <= after + 1,
+                    !case.keeps_level || after <= before && before <= after + 1,
                     "a rate changed {} to {}",
                     before,
                     after
@@ -221,7 +397,7 @@ fn obeys(make: &dyn Fn() -> Box<dyn Limiter>, case: &Case, history: &[Step]) -> 
             Act::Burst(burst) => {
                 limiter.change(now, Knob::Burst(burst));
                 twin.change(now, Knob::Burst(burst));
-                most = burst;
+                most = most.map(|_| burst).filter(|_| case.keeps_level && !case.keys.contains("tcm"));
             }
         }
     }

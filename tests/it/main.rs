@@ -1,15 +1,14 @@
 //! The integration tests: one binary, one file per idea.
 
-mod server;
-mod support;
-
 mod alloc;
 mod cli;
 mod conservation;
 mod contract;
 mod determinism;
+mod faults;
 mod files;
 mod keys;
+mod lesson;
 mod naive;
 mod nginx;
 mod oracle;
@@ -20,6 +19,9 @@ mod quota;
 mod readme;
 mod redis;
 mod scenarios;
+mod server;
+mod support;
 mod tidy;
 mod trace_queue;
+mod vectors;
 mod wrappers;

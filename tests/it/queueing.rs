@@ -458,6 +458,55 @@ fn a_bucket_and_gcra_pass_the_share_of_poisson_calls_that_theory_says() {
     no_faults(faults);
 }
 
+/// The share of Poisson calls that pass a limit, on its own, is what the closed form says.
+fn passes_the_share(
+    what: String,
+    stage: String,
+    arrivals_per_s: f64,
+    window_s: f64,
+    accepted: f64,
+) -> Option<String> {
+    let system = System {
+        arrivals: poisson(arrivals_per_s),
+        servers: "unlimited".to_string(),
+        service: "'1ms'".to_string(),
+        queue: Some(0),
+        stages: format!("stages = ['limit']\n[limiter.limit]\n{stage}"),
+        warmup: 20.0 * window_s,
+        calls: 8_000.0,
+        rate: arrivals_per_s,
+    };
+    let runs = system.runs_of(12);
+    let least = least_of_share(accepted, &runs);
+    compare(what, &runs, accepted, least, |run| run.summary.share(Count::AdmittedDirect, Count::Offered))
+}
+
+#[test]
+fn windows_pass_the_share_of_poisson_calls_that_theory_says() {
+    let tables = [
+        ("fixed_window_poisson", "kind = 'fixed_window'"),
+        ("first_request_fixed_window_poisson", "kind = 'fixed_window'\nopens = 'first_hit'"),
+        ("sliding_log_poisson", "kind = 'sliding_log'"),
+    ];
+    let all = vectors("limiter_under_poisson");
+    let mut faults = Vec::new();
+    for (table, kind) in tables {
+        for row in rows(&all[table]) {
+            let (limit, load) = (whole(&row["limit"]), number(&row["offered_over_limit"]));
+            let stage = format!("{kind}\nlimit = {limit}\nwindow = '1s'");
+            let what = format!("{table}: limit {limit} at {load}");
+            faults.extend(passes_the_share(
+                what,
+                stage,
+                load * limit as f64,
+                1.0,
+                number(&row["accept_prob"]),
+            ));
+        }
+    }
+    no_faults(faults);
+}
+
 #[test]
 fn a_concurrency_limit_before_unlimited_slots_blocks_as_erlang_b() {
     let mut faults = Vec::new();

@@ -14,6 +14,8 @@ use tidegate::request::Ask;
 use tidegate::scenario::Scenario;
 use tidegate::scenario::build::Prepared;
 use tidegate::scenario::source::Document;
+use tidegate::scenario::stage::{Stage, StageSpec};
+use tidegate::section::{Log, Section};
 use tidegate::time::{Nanos, SimTime};
 
 /// The scenario of `text`, whose traces lie in `folder`; panics with every problem if it is wrong.
@@ -79,6 +81,18 @@ pub fn limiter(keys: &str) -> Box<dyn Limiter> {
 pub fn units_left(limiter: &dyn Limiter, now: SimTime, ask: &Ask) -> i128 {
     let (units, per) = limiter.remaining(now, ask);
     units.div_euclid(per as i128)
+}
+
+/// The one limiter that `keys` describe, before it is built.
+pub fn limit(keys: &str) -> tidegate::scenario::stage::Limit {
+    let document = Document::from_text("test.toml", keys, Path::new("")).unwrap_or_else(|p| panic!("{p}"));
+    let log = Log::new(document.text());
+    let stage = Stage::read("limit".to_string(), Section::root(document.root(), &log));
+    assert!(log.is_empty(), "{:?} in {keys}", log.into_problems());
+    match stage.spec {
+        StageSpec::Limiter(limit) => limit,
+        _ => panic!("{keys} is no limiter"),
+    }
 }
 
 /// A call of so many tokens.

@@ -245,7 +245,7 @@ impl Columns {
             (what, format!("write a number such as `12` or `12.5`, with at most {} decimals", self.decimals))
         })?;
         let cost = match self.cost.map(|column| record[column].trim()) {
-            None | Some("") => 1,
+            None => 1,
             Some(text) => text
                 .parse()
                 .ok()

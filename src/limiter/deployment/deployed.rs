@@ -108,7 +108,6 @@ impl<R: Rule> Deployed<R> {
 impl<R: Rule> Rule for Deployed<R> {
     type State = State<R::State>;
     const JUMPS: bool = R::JUMPS;
-    const COUNTS_REFUSED: bool = R::COUNTS_REFUSED;
 
     fn fresh(&self) -> State<R::State> {
         let copies = match self.deployment.access {

@@ -1,14 +1,38 @@
 //! `kind = "gcra"`.
 
-use super::options::{limiter, rate_and_burst};
+use super::options::{BURST, RATE, above_zero, limiter};
 use super::{Kind, StageSpec};
 use crate::limiter::gcra::Gcra;
-use crate::section::Section;
+use crate::section::{Amount, Section};
+use crate::units::MAX_AMOUNT;
 
 pub(super) const KIND: Kind =
     Kind { name: "gcra", about: "spaces calls by a rate, with a burst of tolerance", read };
 
 fn read(s: &mut Section) -> StageSpec {
-    let (rate, burst) = rate_and_burst(s);
+    let rate = s.need("rate", RATE);
+    // Redis-cell's name, which leaves out the one that is always there.
+    let beyond: Option<Amount> = s.get("max_burst", "another name of `burst`, one less");
+    let burst = match beyond {
+        None => above_zero(s, "burst", BURST),
+        Some(Amount(beyond)) => {
+            if s.has("burst") {
+                s.skip("burst");
+                s.problem(
+                    "max_burst",
+                    format!("`{}` is given beside `burst`", s.path_of("max_burst")),
+                    "take one out",
+                );
+            }
+            if beyond == MAX_AMOUNT {
+                s.problem(
+                    "max_burst",
+                    format!("`{}` is the largest amount and one", s.path_of("max_burst")),
+                    "write one less",
+                );
+            }
+            beyond.saturating_add(1).min(MAX_AMOUNT)
+        }
+    };
     limiter(s, Gcra { rate, burst })
 }

@@ -1,15 +1,23 @@
-//! The keys that every limiter has: what is charged, for whom, and what is wrapped around it.
+//! The keys that every limiter has: what is charged, for whom, and what is wrapped around it; and those that several
+//! have.
 
 use super::{Limit, StageSpec, deployment, overrides, retry_after};
 use crate::limiter::{Blueprint, Charge, Mode, Options};
 use crate::request::{Key, Keys, Unit};
+use crate::scenario::client::not_zero;
 use crate::section::{Amount, At, Content, Fault, Node, Section, Value, one_fault, quote};
-use crate::units::Rate;
+use crate::time::Nanos;
+use crate::units::{Rate, parse_quota};
 use std::sync::Arc;
 
 /// A limiter of `rule` with the options that the table gives it, which gives back what was not used unless told.
 pub(super) fn limiter(s: &mut Section, rule: impl Blueprint + 'static) -> StageSpec {
     boxed(s, Arc::new(rule), true)
+}
+
+/// A limiter of a product that gives nothing back unless told.
+pub(super) fn keeping(s: &mut Section, rule: impl Blueprint + 'static) -> StageSpec {
+    boxed(s, Arc::new(rule), false)
 }
 
 /// A limiter of any rule.
@@ -120,8 +128,13 @@ impl Value for Listed {
 
 /// A rate, and a burst above 0.
 pub(super) fn rate_and_burst(s: &mut Section) -> (Rate, u64) {
-    (s.need("rate", "how fast it fills"), above_zero(s, "burst", "the most that may pass at once"))
+    (s.need("rate", RATE), above_zero(s, "burst", BURST))
 }
+
+/// What `rate` means.
+pub(super) const RATE: &str = "how fast it fills";
+/// What `burst` means.
+pub(super) const BURST: &str = "the most that may pass at once";
 
 /// An amount that must be there and above 0.
 pub(super) fn above_zero(s: &mut Section, key: &str, doc: &'static str) -> u64 {
@@ -129,5 +142,91 @@ pub(super) fn above_zero(s: &mut Section, key: &str, doc: &'static str) -> u64 {
     if amount == 0 {
         s.problem(key, format!("`{}` is 0: nothing ever passes", s.path_of(key)), "write 1 or more");
     }
-    amount
+    amount.max(1)
+}
+
+/// What the bucket holds at the start: no more than the burst, which it is unless said.
+pub(super) fn initial(s: &mut Section, burst: u64) -> u64 {
+    let initial: Option<Amount> =
+        s.get("initial", "what the bucket holds at the start; the burst unless said");
+    let initial = initial.map_or(burst, |initial| initial.0);
+    if burst < initial {
+        let what = format!("`{}` is more than the burst of {burst}", s.path_of("initial"));
+        s.problem("initial", what, "lower it, or take it out to start with a full bucket");
+    }
+    initial
+}
+
+/// A limit above 0 and the length of its window.
+pub(super) fn limit_and_window(s: &mut Section) -> (u64, Nanos) {
+    let limit = above_zero(s, "limit", "the most that may pass in a window");
+    let window: Nanos = s.need("window", "how long a window is");
+    not_zero(s, "window", Some(window));
+    (limit, Nanos(window.0.max(1)))
+}
+
+/// The longest wait that a product takes upon itself; `unlimited` never refuses for it.
+pub(super) fn max_wait(s: &mut Section, default: Option<Nanos>) -> Option<Nanos> {
+    s.get_or("max_wait", Wait(default), "the longest that one waits for its turn instead of being refused").0
+}
+
+/// A length of time, or no bound at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Wait(Option<Nanos>);
+
+impl Value for Wait {
+    const SHAPE: &'static str = "a length of time such as `500ms`, or `unlimited`";
+    fn read(node: &Node) -> Result<Wait, Vec<Fault>> {
+        match &node.content {
+            Content::Text(text) if text == "unlimited" => Ok(Wait(None)),
+            _ => Nanos::read(node).map(|length| Wait(Some(length))),
+        }
+    }
+    fn dummy() -> Wait {
+        Wait(None)
+    }
+    fn show(&self) -> String {
+        self.0.map_or("\"unlimited\"".into(), |length| length.show())
+    }
+}
+
+/// Whole units for each length, as they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Quota(pub u64, pub Nanos);
+
+impl Value for Quota {
+    const SHAPE: &'static str = Rate::SHAPE;
+    fn read(node: &Node) -> Result<Quota, Vec<Fault>> {
+        // What is no rate at all is told as such.
+        Rate::read(node)?;
+        let Content::Text(text) = &node.content else { return Ok(Quota::dummy()) };
+        parse_quota(text).map(|(units, per)| Quota(units, per)).map_err(|why| one_fault(node, why))
+    }
+    fn dummy() -> Quota {
+        Quota(1, Nanos::SECOND)
+    }
+    fn show(&self) -> String {
+        format!("\"{}/{}\"", self.0, self.1)
+    }
+}
+
+/// Units per second as a double; products that reckon so also know a rate of 0 and an unlimited one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct PerSecond(pub f64);
+
+impl Value for PerSecond {
+    const SHAPE: &'static str = Rate::SHAPE;
+    fn read(node: &Node) -> Result<PerSecond, Vec<Fault>> {
+        match &node.content {
+            Content::Text(text) if text == "unlimited" => Ok(PerSecond(f64::INFINITY)),
+            Content::Text(text) if parse_quota(text).is_ok_and(|(units, _)| units == 0) => Ok(PerSecond(0.0)),
+            _ => Rate::read(node).map(|rate| PerSecond(rate.per_second())),
+        }
+    }
+    fn dummy() -> PerSecond {
+        PerSecond(1.0)
+    }
+    fn show(&self) -> String {
+        format!("\"{}/s\"", self.0)
+    }
 }

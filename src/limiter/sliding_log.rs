@@ -1,0 +1,195 @@
+//! Sliding log: so many units in any window's length, by the instant of each.
+//!
+//! The log holds when each unit passed and drops those that are older than the window W. An ask passes if what is left
+//! and its cost are not more than the limit; else it waits until enough have become old. The edge is open, (t − W, t], or
+//! closed, [t − W, t]. With `count_rejected` what is refused is logged too, so that whoever keeps asking stays refused.
+//!
+//! Units of one instant are one entry with the count of all up to it, so that both what is old and whose turn to expire
+//! decides are found by halving. Only the latest `limit` units can matter: the log never holds more.
+
+use super::{Level, Rule, Verdict};
+use crate::request::Knob;
+use crate::time::{Nanos, SimTime};
+use crate::units::MAX_AMOUNT;
+use std::collections::VecDeque;
+
+/// A log's rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlidingLog {
+    /// Most units in a window.
+    pub limit: u64,
+    /// The window's length, at least 1 ns.
+    pub window: Nanos,
+    /// Whether what is exactly a window old still counts.
+    pub closed: bool,
+    /// Whether what is refused is logged.
+    pub count_rejected: bool,
+}
+
+/// Instants with the count of all units up to each, which wraps; and that count before the first.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    log: VecDeque<(SimTime, u64)>,
+    before: u64,
+    touched: SimTime,
+}
+
+impl State {
+    /// The count of all units so far.
+    fn total(&self) -> u64 {
+        self.log.back().map_or(self.before, |(_, total)| *total)
+    }
+}
+
+impl SlidingLog {
+    /// How many entries are too old at `now`.
+    fn old(&self, state: &State, now: SimTime) -> usize {
+        let is_old = |at: SimTime| match (now.since(at), self.closed) {
+            (age, true) => self.window < age,
+            (age, false) => self.window <= age,
+        };
+        state.log.partition_point(|(at, _)| is_old(*at))
+    }
+
+    /// Units in the window at `now`.
+    fn used(&self, state: &State, now: SimTime) -> u64 {
+        let before = match self.old(state, now) {
+            0 => state.before,
+            old => state.log[old - 1].1,
+        };
+        state.total().wrapping_sub(before)
+    }
+
+    /// The first instant at which an entry is old.
+    fn leaves(&self, at: SimTime) -> Option<SimTime> {
+        at.checked_add(self.window)?.checked_add(Nanos(self.closed.into()))
+    }
+
+    fn add(&self, state: &mut State, now: SimTime, cost: u64) {
+        let now = now.max(state.touched);
+        state.touched = now;
+        let cost = cost.min(self.limit);
+        for _ in 0..self.old(state, now) {
+            self.forget_first(state);
+        }
+        if cost == 0 {
+            return;
+        }
+        let total = state.total().wrapping_add(cost);
+        match state.log.back_mut() {
+            Some((at, count)) if *at == now => *count = total,
+            _ => state.log.push_back((now, total)),
+        }
+        // The latest units decide alone.
+        let floor = total.wrapping_sub(self.limit);
+        while self.limit < total.wrapping_sub(state.before) {
+            let (_, first) = state.log[0];
+            if total.wrapping_sub(first) < self.limit {
+                state.before = floor;
+                break;
+            }
+            self.forget_first(state);
+        }
+    }
+
+    fn forget_first(&self, state: &mut State) {
+        if let Some((_, total)) = state.log.pop_front() {
+            state.before = total;
+        }
+    }
+}
+
+impl Rule for SlidingLog {
+    type State = State;
+    const JUMPS: bool = true;
+
+    fn fresh(&self) -> State {
+        State::default()
+    }
+
+    fn check(&self, state: &State, now: SimTime, cost: u64) -> Verdict {
+        if self.limit < cost {
+            return Verdict::Never;
+        }
+        let then = now.max(state.touched);
+        let room = self.limit - cost;
+        let used = self.used(state, then);
+        if used <= room {
+            return if then == now { Verdict::Pass } else { Verdict::At(then) };
+        }
+        // The last of the units that must leave.
+        let leaving = used - room;
+        let before = state.total().wrapping_sub(used);
+        let last = state.log.partition_point(|(_, count)| {
+            let since = count.wrapping_sub(before);
+            // What is old already counts as left.
+            used < since || since < leaving
+        });
+        let at = state.log.get(last).and_then(|(at, _)| self.leaves(*at));
+        at.map_or(Verdict::Never, Verdict::At)
+    }
+
+    fn take(&self, state: &mut State, now: SimTime, cost: u64) {
+        self.add(state, now, cost);
+    }
+
+    /// The latest units leave.
+    fn give_back(&self, state: &mut State, now: SimTime, cost: u64) {
+        self.add(state, now, 0);
+        let cost = cost.min(self.used(state, now));
+        let total = state.total().wrapping_sub(cost);
+        while let Some((_, count)) = state.log.back()
+            && total.wrapping_sub(state.before) < count.wrapping_sub(state.before)
+        {
+            let (at, _) = state.log.pop_back().expect("it has a last entry");
+            let before = state.total().wrapping_sub(state.before);
+            if before < total.wrapping_sub(state.before) {
+                state.log.push_back((at, total));
+            }
+        }
+    }
+
+    fn charge(&self, state: &mut State, now: SimTime, cost: u64) {
+        self.add(state, now, cost);
+    }
+
+    fn refuse(&self, state: &mut State, now: SimTime, cost: u64) {
+        if self.limit < cost && !self.count_rejected {
+            return;
+        }
+        if state.touched <= now {
+            self.add(state, now, if self.count_rejected { cost } else { 0 });
+        }
+    }
+
+    fn level(&self, state: &State, now: SimTime) -> Level {
+        let now = now.max(state.touched);
+        let full = i128::from(self.limit);
+        let until = state.log.get(self.old(state, now)).and_then(|(at, _)| self.leaves(*at));
+        Level { credits: full - i128::from(self.used(state, now)), full, gain: 0, price: 1, until }
+    }
+
+    /// When the oldest entry leaves, as `limits` tells it.
+    fn reset(&self, state: &State, now: SimTime) -> Option<SimTime> {
+        let now = now.max(state.touched);
+        match state.log.get(self.old(state, now)) {
+            Some((at, _)) => self.leaves(*at),
+            None => Some(now),
+        }
+    }
+
+    fn capacity(&self) -> Option<(u64, &'static str)> {
+        Some((self.limit, "limit"))
+    }
+
+    fn knob(&self, key: &str) -> Option<Knob> {
+        (key == "limit").then_some(Knob::Limit(Some(self.limit)))
+    }
+
+    fn with(&self, knob: Knob) -> Option<SlidingLog> {
+        match knob {
+            Knob::Limit(limit) => Some(SlidingLog { limit: limit.unwrap_or(MAX_AMOUNT), ..self.clone() }),
+            _ => None,
+        }
+    }
+}

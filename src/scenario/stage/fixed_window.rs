@@ -1,0 +1,71 @@
+//! `kind = "fixed_window"`.
+
+use super::options::{boxed, keeping, limit_and_window, max_wait};
+use super::{Kind, StageSpec};
+use crate::limiter::fixed_window::{FixedWindow, Opens};
+use crate::limiter::ticks::Ticks;
+use crate::section::Section;
+use crate::time::Nanos;
+use std::sync::Arc;
+
+pub(super) const KIND: Kind =
+    Kind { name: "fixed_window", about: "lets so many pass in each window, and begins the next anew", read };
+
+#[derive(Clone, Copy, PartialEq)]
+enum Dialect {
+    Exact,
+    RedisCountdown,
+    Resilience4j,
+    Tower,
+}
+
+/// How long Resilience4j lets wait unless told.
+const RESILIENCE4J_WAIT: Nanos = Nanos::secs(5);
+
+fn read(s: &mut Section) -> StageSpec {
+    const DIALECTS: [(&str, Dialect); 4] = [
+        ("exact", Dialect::Exact),
+        ("redis_countdown", Dialect::RedisCountdown),
+        ("resilience4j", Dialect::Resilience4j),
+        ("tower", Dialect::Tower),
+    ];
+    let dialect = s.one_of("dialect", &DIALECTS, Some(Dialect::Exact), "whose windows");
+    let (limit, window) = limit_and_window(s);
+    if dialect == Dialect::Resilience4j || s.is_description() {
+        let max_wait = max_wait(s, Some(RESILIENCE4J_WAIT));
+        if !s.is_description() {
+            let cycles = Ticks {
+                quantum: limit,
+                period: window,
+                burst: limit,
+                initial: limit,
+                max_wait,
+                holds: "limit",
+            };
+            return boxed(s, Arc::new(cycles), false);
+        }
+    }
+    let usual = if dialect == Dialect::Exact { Opens::Aligned } else { Opens::FirstHit };
+    let words = [("aligned", Opens::Aligned), ("first_hit", Opens::FirstHit)];
+    let opens = s.one_of(
+        "opens",
+        &words,
+        Some(usual),
+        "what begins a window: the clock, or the first ask after the last",
+    );
+    if dialect != Dialect::Exact && opens == Opens::Aligned {
+        let what = format!(
+            "`{}` contradicts the dialect, whose windows are opened by the first hit",
+            s.path_of("opens")
+        );
+        s.problem("opens", what, "take one out");
+    }
+    let count_rejected = s.get_or("count_rejected", false, "whether what is refused counts too");
+    if dialect == Dialect::Tower && count_rejected {
+        let what =
+            format!("`{}` contradicts the dialect, which counts what passes", s.path_of("count_rejected"));
+        s.problem("count_rejected", what, "take one out");
+    }
+    let restarts = dialect == Dialect::RedisCountdown;
+    keeping(s, FixedWindow { limit, window, opens, count_rejected, restarts })
+}

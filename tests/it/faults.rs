@@ -1,0 +1,246 @@
+//! Faults that public limiters have had, each as its input, held against every kind that could have it.
+
+use crate::support::{cost, limiter};
+use tidegate::limiter::{Limiter, Verdict};
+use tidegate::request::Ask;
+use tidegate::time::{Nanos, SimTime};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Asks at each of these instants; whether each passes.
+fn decide(limiter: &mut dyn Limiter, asks: impl IntoIterator<Item = (u64, u64)>) -> Vec<bool> {
+    let mut decide = |(at, units)| {
+        let (now, ask) = (SimTime(at), cost(units));
+        let passes = limiter.check(now, &ask).passes();
+        if passes {
+            limiter.take(now, &ask);
+            limiter.settle(now, &ask, tidegate::request::End::Completed(Nanos::ZERO));
+        } else {
+            limiter.refuse(now, &ask);
+        }
+        passes
+    };
+    asks.into_iter().map(&mut decide).collect()
+}
+
+fn passed(limiter: &mut dyn Limiter, asks: impl IntoIterator<Item = (u64, u64)>) -> usize {
+    decide(limiter, asks).into_iter().filter(|passes| *passes).count()
+}
+
+/// Kinds whose five units come back within a second or two, and no others.
+const FIVE_A_SECOND: [&str; 14] = [
+    "kind = 'token_bucket'\nrate = '5/s'\nburst = 5",
+    "kind = 'token_bucket'\ndialect = 'go'\nrate = '5/s'\nburst = 5",
+    "kind = 'token_bucket'\ndialect = 'bucket4j'\nrate = '5/s'\nburst = 5",
+    "kind = 'token_bucket'\ndialect = 'envoy'\nrate = '5/s'\nburst = 5",
+    "kind = 'token_bucket'\ndialect = 'juju'\nrate = '5/s'\nburst = 5\nmax_wait = '0s'",
+    "kind = 'token_bucket'\nrefill = 'interval'\nrate = '5/s'\nburst = 5",
+    "kind = 'gcra'\nrate = '5/s'\nburst = 5",
+    "kind = 'leaky_meter'\nrate = '5/s'\nburst = 4",
+    "kind = 'leaky_meter'\ndialect = 'exact'\nrate = '5/s'\nburst = 4",
+    "kind = 'fixed_window'\nlimit = 5\nwindow = '1s'",
+    "kind = 'fixed_window'\nlimit = 5\nwindow = '1s'\ndialect = 'resilience4j'\nmax_wait = '0s'",
+    "kind = 'sliding_log'\nlimit = 5\nwindow = '1s'",
+    "kind = 'sliding_counter'\nlimit = 5\nwindow = '1s'",
+    "kind = 'trtcm'\ncir = '1/s'\ncbs = 5\npir = '5/s'\npbs = 5",
+];
+
+fn tokens(keys: &str) -> Box<dyn Limiter> {
+    limiter(&format!("{keys}\nunit = 'tokens'"))
+}
+
+#[test]
+fn a_burst_is_not_one_more_than_it_says() {
+    for keys in FIVE_A_SECOND {
+        let asks = (0..5).map(|_| (0, 1)).chain((0..6).map(|_| (2 * SECOND, 1)));
+        assert_eq!(passed(tokens(keys).as_mut(), asks), 10, "{keys}");
+    }
+}
+
+#[test]
+fn silence_brings_no_more_than_the_burst_and_more_than_it_never_passes() {
+    for keys in FIVE_A_SECOND {
+        let mut limiter = tokens(keys);
+        decide(limiter.as_mut(), [(0, 1)]);
+        assert_eq!(limiter.check(SimTime(3_600 * SECOND), &cost(500)), Verdict::Never, "{keys}");
+        assert_eq!(limiter.check(SimTime(3_600 * SECOND), &cost(6)), Verdict::Never, "{keys}");
+        assert_eq!(passed(limiter.as_mut(), (0..9).map(|_| (3_600 * SECOND, 1))), 5, "{keys}");
+    }
+}
+
+#[test]
+fn the_smallest_rates_pass_once_and_wait_for_their_century() {
+    for dialect in ["exact", "go", "bucket4j"] {
+        let mut limiter =
+            limiter(&format!("kind = 'token_bucket'\ndialect = '{dialect}'\nrate = '1/36500d'\nburst = 1"));
+        assert_eq!(passed(limiter.as_mut(), [(0, 1), (0, 1), (0, 1)]), 1, "{dialect}");
+        let century = Verdict::At(SimTime(36_500 * 86_400 * SECOND));
+        let found = limiter.check(SimTime(0), &Ask::default());
+        match dialect {
+            // A double has no room for every nanosecond of a century.
+            "go" => {
+                assert!(matches!(found, Verdict::At(at) if at.0.abs_diff(36_500 * 86_400 * SECOND) < 2_000))
+            }
+            _ => assert_eq!(found, century, "{dialect}"),
+        }
+    }
+    let mut never = limiter("kind = 'token_bucket'\ndialect = 'go'\nrate = '0/s'\nburst = 1");
+    assert_eq!(passed(never.as_mut(), [(0, 1), (0, 1), (u64::MAX, 1)]), 1);
+}
+
+#[test]
+fn an_unlimited_rate_needs_no_burst() {
+    let mut go = tokens("kind = 'token_bucket'\ndialect = 'go'\nrate = 'unlimited'");
+    assert_eq!(decide(go.as_mut(), [(0, 3)]), [true]);
+}
+
+#[test]
+fn three_million_a_second_are_three_million_a_second() {
+    for kind in ["gcra", "token_bucket"] {
+        let mut limiter = limiter(&format!("kind = '{kind}'\nrate = '3M/s'\nburst = 10"));
+        let passed = passed(limiter.as_mut(), (0..10_000_000).map(|ask| (ask * 100, 1)));
+        assert!((3_000_000..=3_000_010).contains(&passed), "{kind}: {passed}");
+    }
+}
+
+#[test]
+fn a_clock_that_steps_back_is_clamped_or_opens_a_window_anew() {
+    let mut bucket = tokens("kind = 'token_bucket'\ndialect = 'bucket4j'\nrate = '1/s'\nburst = 5");
+    assert_eq!(decide(bucket.as_mut(), [(11 * SECOND, 3), (0, 1)]), [true, true]);
+    assert_eq!(bucket.remaining(SimTime(0), &cost(1)).0, i128::from(SECOND), "two less one are left");
+    let mut window = tokens("kind = 'fixed_window'\ndialect = 'redis_countdown'\nlimit = 1\nwindow = '10s'");
+    let asks = [(100 * SECOND, 1), (20 * SECOND, 1), (21 * SECOND, 1), (30 * SECOND, 1)];
+    assert_eq!(decide(window.as_mut(), asks), [true, true, false, true]);
+}
+
+#[test]
+fn exact_kinds_refuse_a_clock_that_steps_back_and_stay_as_they_are() {
+    for keys in [
+        "kind = 'token_bucket'\nrate = '5/s'\nburst = 5",
+        "kind = 'token_bucket'\nrefill = 'interval'\nrate = '5/s'\nburst = 5",
+        "kind = 'gcra'\nrate = '5/s'\nburst = 5",
+        "kind = 'leaky_meter'\ndialect = 'exact'\nrate = '5/s'\nburst = 4\nnodelay = true",
+        "kind = 'fixed_window'\nlimit = 5\nwindow = '1s'",
+        "kind = 'sliding_log'\nlimit = 5\nwindow = '1s'",
+        "kind = 'sliding_counter'\nlimit = 5\nwindow = '1s'",
+        "kind = 'srtcm'\ncir = '5/s'\ncbs = 5\nebs = 0",
+        "kind = 'trtcm'\ncir = '5/s'\ncbs = 5\npir = '5/s'\npbs = 5",
+    ] {
+        let (mut stepped, mut straight) = (tokens(keys), tokens(keys));
+        let back = 10 * SECOND - 1;
+        assert_eq!(
+            decide(stepped.as_mut(), [(10 * SECOND, 2), (back, 1), (0, 1)]),
+            [true, false, false],
+            "{keys}"
+        );
+        assert_eq!(stepped.check(SimTime(back), &cost(1)), Verdict::At(SimTime(10 * SECOND)), "{keys}");
+        decide(straight.as_mut(), [(10 * SECOND, 2)]);
+        for at in [10 * SECOND, 10 * SECOND + 1, 12 * SECOND] {
+            assert_eq!(
+                stepped.remaining(SimTime(at), &cost(1)),
+                straight.remaining(SimTime(at), &cost(1)),
+                "{keys}"
+            );
+        }
+        // A refusal moves the clock too: what comes before it is refused, though it would pass.
+        assert_eq!(
+            decide(stepped.as_mut(), [(20 * SECOND, 5), (21 * SECOND - 1, 5), (20 * SECOND, 0)])[2],
+            false,
+            "{keys}"
+        );
+    }
+}
+
+#[test]
+fn whoever_keeps_asking_is_shut_out_only_where_refusals_count() {
+    let every_half_minute = || (0..240).map(|ask| (ask * 30 * SECOND, 1));
+    for (counts, expected) in [(false, 120), (true, 10)] {
+        let mut log =
+            tokens(&format!("kind = 'sliding_log'\nlimit = 10\nwindow = '600s'\ncount_rejected = {counts}"));
+        assert_eq!(passed(log.as_mut(), every_half_minute()), expected, "count_rejected = {counts}");
+    }
+}
+
+#[test]
+fn a_window_ends_under_steady_traffic() {
+    for keys in [
+        "opens = 'aligned'",
+        "opens = 'first_hit'",
+        "dialect = 'redis_countdown'",
+        "opens = 'first_hit'\ncount_rejected = true",
+    ] {
+        let mut window = tokens(&format!("kind = 'fixed_window'\nlimit = 10\nwindow = '60s'\n{keys}"));
+        assert_eq!(passed(window.as_mut(), (0..600).map(|second| (second * SECOND, 1))), 100, "{keys}");
+    }
+}
+
+#[test]
+fn the_first_cycle_has_permits() {
+    let mut cycles = tokens(
+        "kind = 'fixed_window'\ndialect = 'resilience4j'\nlimit = 1\nwindow = '500ms'\nmax_wait = '0s'",
+    );
+    assert_eq!(decide(cycles.as_mut(), [(0, 1), (0, 1), (500_000_000, 1)]), [true, false, true]);
+}
+
+#[test]
+fn the_largest_amounts_and_the_end_of_time_neither_wrap_nor_let_more_through() {
+    let most = 1u64 << 63;
+    for keys in [
+        "kind = 'token_bucket'\nrate = '1000M/s'",
+        "kind = 'token_bucket'\nrate = '1/36500d'",
+        "kind = 'token_bucket'\nrate = '4611686018427387903/36499d'",
+        "kind = 'gcra'\nrate = '1000M/s'",
+        "kind = 'gcra'\nrate = '1/36500d'",
+        "kind = 'token_bucket'\nrefill = 'interval'\nrate = '1000M/s'",
+    ] {
+        use tidegate::limiter::Charge;
+        use tidegate::request::Unit;
+        let text = format!("{keys}\nburst = '{most}'");
+        let mut limit = crate::support::limit(&text);
+        limit.options.charge = Charge::of(Unit::Given);
+        let mut limiter = limit.build();
+        let (all, one) = (Ask::costing(most), Ask::costing(1));
+        assert_eq!(limiter.check(SimTime(0), &Ask::costing(most + 1)), Verdict::Never, "{keys}");
+        assert_eq!(limiter.check(SimTime(0), &all), Verdict::Pass, "{keys}");
+        limiter.take(SimTime(0), &all);
+        assert!(!limiter.check(SimTime(0), &one).passes(), "{keys}");
+        let end = SimTime(u64::MAX);
+        let left = limiter.remaining(end, &one);
+        assert!(0 <= left.0 && left.0 as u128 <= u128::from(most) * left.1, "{keys}: {left:?}");
+        let passes = limiter.check(end, &one).passes();
+        assert_eq!(passes, left.1 as i128 <= left.0, "{keys}");
+    }
+}
+
+#[test]
+fn what_was_used_beyond_the_estimate_is_owed() {
+    use tidegate::request::End;
+    for kind in ["token_bucket", "gcra"] {
+        let ask = Ask { input_tokens: 10, max_output_tokens: 40, output_tokens: 90, ..Ask::default() };
+        let keys = |charge: &str| {
+            format!("kind = '{kind}'\nunit = 'tokens'\nrate = '10/s'\nburst = 60\ncharge = '{charge}'")
+        };
+        let level = |limiter: &dyn Limiter| {
+            let (credits, price) = limiter.remaining(SimTime(0), &ask);
+            credits / price as i128
+        };
+        for (charge, after_take, after_end) in
+            [("estimate_only", 10, 10), ("reserve_then_settle", 10, -40), ("actual_after", 60, -40)]
+        {
+            let mut limiter = limiter(&keys(charge));
+            limiter.take(SimTime(0), &ask);
+            assert_eq!(level(limiter.as_ref()), after_take, "{kind}, {charge}");
+            limiter.settle(SimTime(0), &ask, End::Completed(Nanos(1)));
+            assert_eq!(level(limiter.as_ref()), after_end, "{kind}, {charge}");
+        }
+        let mut limiter = limiter(&keys("actual_after"));
+        for _ in 0..3 {
+            assert_eq!(limiter.check(SimTime(0), &ask), Verdict::Pass, "a unit is left until the end");
+            limiter.take(SimTime(0), &ask);
+        }
+        (0..3).for_each(|_| limiter.settle(SimTime(0), &ask, End::Completed(Nanos(1))));
+        assert_eq!(level(limiter.as_ref()), 60 - 300);
+        // 240 are owed and one must be left: 24.1 s.
+        assert_eq!(limiter.check(SimTime(0), &ask), Verdict::At(SimTime(24_100_000_000)));
+    }
+}
