@@ -61,11 +61,9 @@ impl Advised {
     }
 }
 
-impl Advice {
-    /// Whole seconds, rounded up, never 0.
-    fn seconds(wait: Nanos) -> Nanos {
-        Nanos(wait.0.div_ceil(Nanos::SECOND.0).max(1).saturating_mul(Nanos::SECOND.0))
-    }
+/// Whole seconds, rounded up: who waits so long passes, and nobody is told 0.
+pub fn whole_seconds(wait: Nanos) -> u64 {
+    wait.0.div_ceil(Nanos::SECOND.0).max(1)
 }
 
 impl Jitter {
@@ -117,12 +115,16 @@ impl Limiter for Advised {
         let exact = self.limiter.advise(now, ask, at);
         let wait = match self.advice.basis {
             Basis::Exact => exact?,
-            Basis::Seconds => Advice::seconds(exact?),
+            Basis::Seconds => Nanos(whole_seconds(exact?).saturating_mul(Nanos::SECOND.0)),
             Basis::Reset => self.limiter.reset(now, ask).filter(|_| at.is_some())?.since(now),
             Basis::Constant(wait) => wait,
             Basis::Doubling => Nanos::secs(self.doubling.seconds),
         };
         Some(self.advice.jitter.spread(wait, now, ask))
+    }
+
+    fn colour(&self, now: SimTime, ask: &Ask) -> Option<&'static str> {
+        self.limiter.colour(now, ask)
     }
 
     fn binding(&self, now: SimTime, ask: &Ask) -> &'static str {

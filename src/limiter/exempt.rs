@@ -60,6 +60,10 @@ impl Limiter for Exempt {
         self.limiter.advise(now, ask, at)
     }
 
+    fn colour(&self, now: SimTime, ask: &Ask) -> Option<&'static str> {
+        if self.exempts(ask) { None } else { self.limiter.colour(now, ask) }
+    }
+
     fn binding(&self, now: SimTime, ask: &Ask) -> &'static str {
         self.limiter.binding(now, ask)
     }

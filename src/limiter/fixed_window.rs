@@ -129,6 +129,12 @@ impl Rule for FixedWindow {
         if count == 0 { Some(now) } else { opened.checked_add(self.window) }
     }
 
+    /// No window is open.
+    fn is_idle(&self, state: &State, fresh: &State, now: SimTime) -> bool {
+        let is_over = |opened: SimTime| opened <= now && self.window <= now.since(opened);
+        fresh.opened.is_none() && state.opened.is_none_or(is_over)
+    }
+
     fn capacity(&self) -> Option<(u64, &'static str)> {
         Some((self.limit, "limit"))
     }

@@ -48,16 +48,4 @@ impl Rule for InFlight {
     fn capacity(&self) -> Option<(u64, &'static str)> {
         Some((self.limit, "concurrency"))
     }
-
-    fn knob(&self, _key: &str) -> Option<crate::request::Knob> {
-        None
-    }
-
-    fn with(&self, _knob: crate::request::Knob) -> Option<InFlight> {
-        None
-    }
-
-    fn carry(&self, _old: &InFlight, used: &u64, _now: SimTime) -> u64 {
-        *used
-    }
 }

@@ -82,6 +82,10 @@ impl Rule for LeakyMeter {
         self.bucket.reset(state, now)
     }
 
+    fn is_idle(&self, state: &State, fresh: &State, now: SimTime) -> bool {
+        self.bucket.is_idle(state, fresh, now)
+    }
+
     fn capacity(&self) -> Option<(u64, &'static str)> {
         Some((self.bucket.burst, "burst"))
     }

@@ -149,6 +149,11 @@ impl Rule for Nginx {
         u64::try_from(at).ok().map(SimTime)
     }
 
+    /// The next request finds no excess, as the first does.
+    fn is_idle(&self, state: &State, fresh: &State, now: SimTime) -> bool {
+        fresh.last_ms.is_none() && self.water(state, now) == 0
+    }
+
     fn capacity(&self) -> Option<(u64, &'static str)> {
         Some((self.burst.saturating_add(1), "burst"))
     }

@@ -70,6 +70,10 @@ impl Limiter for Shadow {
         self.limiter.reset(now, ask)
     }
 
+    fn colour(&self, now: SimTime, ask: &Ask) -> Option<&'static str> {
+        self.limiter.colour(now, ask)
+    }
+
     fn change(&mut self, now: SimTime, knob: Knob) {
         self.limiter.change(now, knob);
     }

@@ -179,6 +179,10 @@ impl Rule for SlidingCounter {
         }
     }
 
+    fn is_idle(&self, state: &State, fresh: &State, now: SimTime) -> bool {
+        self.counts(state, now) == (0, 0) && self.counts(fresh, now) == (0, 0)
+    }
+
     fn capacity(&self) -> Option<(u64, &'static str)> {
         (self.dialect != Dialect::Upstash).then_some((self.limit, "limit"))
     }

@@ -178,6 +178,11 @@ impl Rule for SlidingLog {
         }
     }
 
+    fn is_idle(&self, state: &State, fresh: &State, now: SimTime) -> bool {
+        let is_old = |(at, _): &(SimTime, u64)| self.window < now.since(*at);
+        fresh.log.is_empty() && state.log.back().is_none_or(is_old)
+    }
+
     fn capacity(&self) -> Option<(u64, &'static str)> {
         Some((self.limit, "limit"))
     }

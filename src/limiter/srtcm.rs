@@ -115,6 +115,13 @@ impl Rule for SrTcm {
         })
     }
 
+    fn is_idle(&self, state: &State, fresh: &State, now: SimTime) -> bool {
+        let (state, fresh) = (self.at(state, now), self.at(fresh, now));
+        (state.committed, state.excess) == (fresh.committed, fresh.excess)
+            && fresh.excess == self.credits(self.excess_burst)
+            && fresh.committed == self.credits(self.burst)
+    }
+
     fn capacity(&self) -> Option<(u64, &'static str)> {
         let key = if self.burst < self.excess_burst { "excess_burst" } else { "burst" };
         Some((self.burst.max(self.excess_burst), key))

@@ -133,6 +133,10 @@ impl Rule for Ticks {
     }
 
     /// What a full bucket passes right before a tick.
+    fn is_idle(&self, state: &State, fresh: &State, now: SimTime) -> bool {
+        self.at(state, now) == i128::from(self.burst) && self.at(fresh, now) == i128::from(self.burst)
+    }
+
     fn capacity(&self) -> Option<(u64, &'static str)> {
         let waited =
             (u128::from(self.max_wait?.0) + u128::from(self.period.0) - 1) / u128::from(self.period.0);

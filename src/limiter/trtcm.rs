@@ -75,6 +75,11 @@ impl Rule for TrTcm {
         })
     }
 
+    fn is_idle(&self, state: &State, fresh: &State, now: SimTime) -> bool {
+        self.committed.is_idle(&state.committed, &fresh.committed, now)
+            && self.peak.is_idle(&state.peak, &fresh.peak, now)
+    }
+
     fn capacity(&self) -> Option<(u64, &'static str)> {
         Some((self.peak.burst, "peak_burst"))
     }

@@ -91,6 +91,22 @@ proptest! {
             "kind = 'token_bucket'\nrate = '2/s'\nburst = 5",
             "kind = 'token_bucket'\nrate = '2/s'\nburst = 5\ninitial = 1",
             "kind = 'gcra'\nrate = '3/2s'\nburst = 4",
+            "kind = 'token_bucket'\nrefill = 'interval'\nrate = '3/2s'\nburst = 4",
+            "kind = 'token_bucket'\ndialect = 'go'\nrate = '3/2s'\nburst = 4",
+            "kind = 'token_bucket'\ndialect = 'juju'\nrate = '3/2s'\nburst = 4\nmax_wait = '1s'",
+            "kind = 'leaky_meter'\nrate = '2/s'\nburst = 3",
+            "kind = 'leaky_meter'\ndialect = 'exact'\nrate = '2/s'\nburst = 3",
+            "kind = 'leaky_queue'\nrate = '2/s'\nmax_wait = '2s'",
+            "kind = 'fixed_window'\nlimit = 4\nwindow = '2s'",
+            "kind = 'fixed_window'\nlimit = 4\nwindow = '2s'\nopens = 'first_hit'\ncount_rejected = true",
+            "kind = 'fixed_window'\nlimit = 4\nwindow = '2s'\ndialect = 'resilience4j'\nmax_wait = '1s'",
+            "kind = 'sliding_log'\nlimit = 4\nwindow = '2s'",
+            "kind = 'sliding_log'\nlimit = 4\nwindow = '2s'\nedge = 'closed'\ncount_rejected = true",
+            "kind = 'sliding_counter'\nlimit = 4\nwindow = '2s'",
+            "kind = 'sliding_counter'\nlimit = 4\nwindow = '2s'\ndialect = 'upstash'",
+            "kind = 'warm_up'\nrate = '2/s'\nwarm_up = '3s'\nmax_wait = '2s'",
+            "kind = 'srtcm'\ncir = '2/s'\ncbs = 3\nebs = 3",
+            "kind = 'trtcm'\ncir = '1/s'\ncbs = 3\npir = '2/s'\npbs = 4",
         ] {
             let with = |keep: &str| {
                 let keys = "unit = 'tokens'\nkey = ['user', 'tenant']\nmax_idle_keys";

@@ -150,6 +150,8 @@ fn a_refusal_of_a_quota_says_which_of_its_limits_bound() {
         ("", "limits nothing"),
         ("rpm = 0", "is 0: nothing ever passes"),
         ("preset = 'antropic'", "did you mean `anthropic`?"),
+        ("rpm = 3, slice = '7s'", "does not divide a minute"),
+        ("rpm = 59, slice = '1s'", "leaves no request for 1s"),
         ("rpm = 3, unit = 'tokens'", "has no key `unit`"),
         ("rpm = 3, key = 'user', overrides = { a = { tpm = 3 } }", "another form"),
     ] {

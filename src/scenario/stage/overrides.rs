@@ -21,7 +21,7 @@ const KEY: &str = "overrides";
 const DOC: &str = "other numbers for some keys: `NAME = { … }`, or `\"NAME/NAME\"` where several make a key";
 
 /// Keys that hold for a limit as a whole.
-const OF_ALL: [&str; 12] = [
+const OF_ALL: [&str; 13] = [
     "name",
     "kind",
     "unit",
@@ -34,6 +34,7 @@ const OF_ALL: [&str; 12] = [
     "shadow",
     "exempt",
     "retry_after",
+    "deployment",
 ];
 
 /// Takes note of the key, for the description of a kind.
