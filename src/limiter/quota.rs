@@ -6,6 +6,7 @@
 //! within the minute is refused. What tokens cost, and when, is the limit's [`Charge`]: an estimate corrected in the end
 //! (Anthropic), the declared maximum for good (OpenAI, Azure, Cerebras), or the actual use afterwards (API Management).
 
+use super::fixed_window::{FixedWindow, Opens};
 use super::in_flight::InFlight;
 use super::token_bucket::TokenBucket;
 use super::{Blueprint, Charge, Limiter, Mode, Options, Verdict};
@@ -34,6 +35,9 @@ pub struct Amounts {
     pub tpd: Option<u64>,
     /// Requests in flight.
     pub concurrency: Option<u64>,
+    /// Windows in which the requests of a minute are counted, a whole number of them to a minute; tokens are then
+    /// counted in windows of a minute. `None` refills all the time.
+    pub slice: Option<Nanos>,
 }
 
 /// A quota as it is described.
@@ -53,13 +57,36 @@ struct Part {
 const MINUTE: Nanos = Nanos::secs(60);
 const DAY: Nanos = Nanos::secs(86_400);
 
+impl Amounts {
+    /// What of an amount of a minute falls to a slice, rounded down.
+    pub fn in_slice(amount: u64, slice: Nanos) -> u64 {
+        (amount as u128 * slice.0 as u128 / MINUTE.0 as u128) as u64
+    }
+}
+
+/// Windows that begin with the minute.
+fn aligned(limit: u64, window: Nanos) -> FixedWindow {
+    FixedWindow { limit, window, opens: Opens::Aligned, count_rejected: false, restarts: false }
+}
+
 impl Quota {
-    /// A quota of these amounts.
+    /// A quota of these amounts. A slice's part of the requests of a minute is rounded down.
     pub fn new(amounts: &Amounts) -> Quota {
-        let per = |name, unit, amount: Option<u64>, time| {
+        let per = |name, unit, amount: Option<u64>, time: Nanos| {
             let amount = amount?;
-            let rate = Rate::new(amount, time).expect("an amount is above 0");
-            Some(Part { name, unit, rule: Arc::new(TokenBucket::new(rate, amount)) })
+            let window = match (amounts.slice, unit) {
+                (Some(slice), Unit::Requests) if time == MINUTE => Some(slice),
+                (Some(_), _) if time == MINUTE => Some(MINUTE),
+                _ => None,
+            };
+            let rule: Arc<dyn Blueprint> = match window {
+                None => {
+                    let rate = Rate::new(amount, time).expect("an amount is above 0");
+                    Arc::new(TokenBucket::new(rate, amount))
+                }
+                Some(window) => Arc::new(aligned(Amounts::in_slice(amount, window), window)),
+            };
+            Some(Part { name, unit, rule })
         };
         let in_flight =
             |limit| Part { name: "concurrency", unit: Unit::Requests, rule: Arc::new(InFlight { limit }) };

@@ -87,6 +87,25 @@ fn the_declared_maximum_is_charged_for_good_where_that_is_documented() {
 }
 
 #[test]
+fn azure_looks_at_slices_so_that_a_burst_within_the_minute_is_refused() {
+    // 1,440 a minute are 240 in ten seconds, or 24 in one; tokens are counted by the minute.
+    for (slice, in_slice) in [(10, 240), (1, 24)] {
+        let mut azure = quota(&format!("preset = 'azure_openai'\nslice = '{slice}s'"));
+        let small = call(10, 10, 10);
+        for n in 0..in_slice {
+            assert_eq!(ask(&mut *azure, 3 * n, &small), Ok(()), "{n} of {in_slice}");
+        }
+        let begun = 3 * in_slice;
+        assert_eq!(ask(&mut *azure, begun, &small), Err(("rpm", Some(slice * SECOND - begun))));
+        assert_eq!(ask(&mut *azure, slice * SECOND, &small), Ok(()));
+        let rest = 240_000 - 20 * (in_slice as u32 + 1);
+        assert_eq!(ask(&mut *azure, 30 * SECOND, &call(rest, 0, 0)), Ok(()));
+        assert_eq!(ask(&mut *azure, 30 * SECOND, &call(1, 0, 0)), Err(("tpm", Some(30 * SECOND))));
+        assert_eq!(ask(&mut *azure, 60 * SECOND, &call(240_000, 0, 0)), Ok(()));
+    }
+}
+
+#[test]
 fn numbers_of_the_file_replace_those_of_the_preset() {
     let mut provider = quota("preset = 'groq'\nrpm = 2\nrpd = 3");
     assert_eq!(ask(&mut *provider, 0, &call(1, 1, 1)), Ok(()));

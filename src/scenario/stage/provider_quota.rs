@@ -6,6 +6,7 @@ use crate::limiter::Mode;
 use crate::limiter::quota::{Amounts, Quota};
 use crate::request::Unit;
 use crate::section::{Amount, Section};
+use crate::time::Nanos;
 use std::sync::Arc;
 
 pub(super) const KIND: Kind = Kind {
@@ -23,6 +24,8 @@ struct Preset {
     output_tpm: Option<u64>,
     rpd: Option<u64>,
     tpd: Option<u64>,
+    /// In which requests are counted.
+    slice: Option<Nanos>,
     /// What tokens are charged.
     mode: Mode,
 }
@@ -34,6 +37,7 @@ const NONE: Preset = Preset {
     output_tpm: None,
     rpd: None,
     tpd: None,
+    slice: None,
     mode: Mode::EstimateOnly,
 };
 
@@ -50,8 +54,9 @@ const PRESETS: [(&str, Preset); 6] = [
             ..NONE
         },
     ),
-    // 240k tokens of a deployment and six requests for each thousand: learn.microsoft.com, Azure OpenAI quota.
-    ("azure_openai", Preset { rpm: Some(1_440), tpm: Some(240_000), ..NONE }),
+    // 240k tokens of a deployment and six requests for each thousand, looked at every 1 or 10 seconds:
+    // learn.microsoft.com, Azure OpenAI quota.
+    ("azure_openai", Preset { rpm: Some(1_440), tpm: Some(240_000), slice: Some(Nanos::secs(10)), ..NONE }),
     // Tier 1, gpt-4o: platform.openai.com, rate limits.
     ("openai", Preset { rpm: Some(500), tpm: Some(30_000), ..NONE }),
     // Free plan, llama-3.1-8b-instant: console.groq.com, rate limits.
@@ -77,7 +82,7 @@ fn read(s: &mut Section) -> StageSpec {
         PRESETS.iter().map(|(name, preset)| (*name, Some(*preset))).chain([("none", None)]).collect();
     let preset =
         s.one_of("preset", &names, Some(None), "whose documented numbers hold where no others are given");
-    let Preset { rpm, tpm, input_tpm, output_tpm, rpd, tpd, mode } = preset.unwrap_or(NONE);
+    let Preset { rpm, tpm, input_tpm, output_tpm, rpd, tpd, slice, mode } = preset.unwrap_or(NONE);
     let amounts = Amounts {
         rpm: amount(s, "rpm", rpm, "requests per minute"),
         tpm: amount(s, "tpm", tpm, "tokens per minute, sent and answered"),
@@ -86,9 +91,24 @@ fn read(s: &mut Section) -> StageSpec {
         rpd: amount(s, "rpd", rpd, "requests per day"),
         tpd: amount(s, "tpd", tpd, "tokens per day"),
         concurrency: amount(s, "concurrency", None, "requests in flight"),
+        slice: read_slice(s, slice),
     };
-    if amounts == Amounts::default() && !s.is_description() {
+    if (Amounts { slice: None, ..amounts.clone() }) == Amounts::default() && !s.is_description() {
         s.problem("", format!("`{}` limits nothing", s.path()), "add a `preset`, or a limit such as `tpm`");
+    }
+    if let (Some(slice), Some(rpm)) = (amounts.slice, amounts.rpm)
+        && Amounts::in_slice(rpm, slice) == 0
+    {
+        let what =
+            format!("`{}` of {rpm} leaves no request for {slice}: nothing ever passes", s.path_of("rpm"));
+        s.problem("rpm", what, "raise it, or lengthen `slice`");
+        return charging(
+            s,
+            Arc::new(Quota::new(&Amounts { slice: None, ..amounts })),
+            Unit::Tokens,
+            mode,
+            true,
+        );
     }
     let mode = s.one_of(
         "charge",
@@ -97,6 +117,21 @@ fn read(s: &mut Section) -> StageSpec {
         "what tokens cost: the estimate on arrival, the same settled in the end, or the actual use afterwards",
     );
     charging(s, Arc::new(Quota::new(&amounts)), Unit::Tokens, mode, true)
+}
+
+/// The length of a slice, of which a minute has a whole number and each lets something pass.
+fn read_slice(s: &mut Section, preset: Option<Nanos>) -> Option<Nanos> {
+    let slice = s.get::<Nanos>(
+        "slice",
+        "in which requests are counted, and tokens by the minute; refills unless said",
+    );
+    let slice = slice.or(preset)?;
+    if slice == Nanos::ZERO || Nanos::secs(60).0 % slice.0 != 0 {
+        let what = format!("`{}` of {slice} does not divide a minute", s.path_of("slice"));
+        s.problem("slice", what, "write `1s` or `10s`");
+        return None;
+    }
+    Some(slice)
 }
 
 fn amount(s: &mut Section, key: &str, preset: Option<u64>, doc: &'static str) -> Option<u64> {
