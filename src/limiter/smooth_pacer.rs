@@ -48,7 +48,7 @@ impl Rule for SmoothPacer {
     }
 
     fn check(&self, state: &State, now: SimTime, cost: u64) -> Verdict {
-        let start = self.free_after(state, now, cost) - u128::from(self.gap);
+        let start = self.free_after(state, now, cost).saturating_sub(self.gap.into());
         let Some(wait) = start.checked_sub(now.0.into()).filter(|wait| 0 < *wait && 0 < cost) else {
             return Verdict::Pass;
         };
