@@ -48,8 +48,11 @@ impl Rule for SmoothPacer {
     }
 
     fn check(&self, state: &State, now: SimTime, cost: u64) -> Verdict {
-        let start = self.free_after(state, now, cost).saturating_sub(self.gap.into());
-        let Some(wait) = start.checked_sub(now.0.into()).filter(|wait| 0 < *wait && 0 < cost) else {
+        if cost == 0 {
+            return Verdict::Pass;
+        }
+        let start = self.free_after(state, now, cost) - u128::from(self.gap);
+        let Some(wait) = start.checked_sub(now.0.into()).filter(|wait| 0 < *wait) else {
             return Verdict::Pass;
         };
         match self.max_wait.map(|most| u128::from(most.0)) {

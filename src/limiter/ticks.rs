@@ -138,8 +138,7 @@ impl Rule for Ticks {
     }
 
     fn capacity(&self) -> Option<(u64, &'static str)> {
-        let waited =
-            (u128::from(self.max_wait?.0) + u128::from(self.period.0) - 1) / u128::from(self.period.0);
+        let waited = u128::from(self.max_wait?.0).div_ceil(self.period.0.into());
         let most = waited.saturating_mul(self.quantum.into()).saturating_add(self.burst.into());
         Some((u64::try_from(most).unwrap_or(u64::MAX), self.holds))
     }

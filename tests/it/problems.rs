@@ -4,6 +4,8 @@ use std::path::Path;
 use tidegate::problem::{Problem, Problems};
 use tidegate::scenario::Scenario;
 use tidegate::scenario::source::Document;
+use tidegate::scenario::stage::Stage;
+use tidegate::section::{Log, Section};
 
 /// A scenario in which nothing is wrong. Its lines are replaced by wrong ones.
 const GOOD: &str = r#"version = 1
@@ -518,7 +520,7 @@ a.toml:11:15: `downstream.orders.concurrency` is 0: nothing would ever start
 a.toml:12:25: `downstream.orders.service_time.dist` is `normal`, which is none of its words
   did you mean `lognormal`? known: `constant`, `uniform`, `exponential`, `lognormal`, `gamma`, `weibull`, `pareto`, `empirical`
 a.toml:14:8: `limiter.rpm.kind` is `token_buket`, which is none of its words
-  did you mean `token_bucket`? known: `token_bucket`, `gcra`, `provider_quota`, `concurrency`
+  did you mean `token_bucket`? known: `token_bucket`, `gcra`, `leaky_meter`, `leaky_queue`, `fixed_window`, `sliding_log`, `sliding_counter`, `warm_up`, `srtcm`, `trtcm`, `provider_quota`, `concurrency`
 a.toml:16:11: there is no limiter or admission stage `rmp`
   did you mean `rpm`?
 a.toml:21:9: an event can't set `downstream.orders.slowness`: `downstream.orders` has no `slowness` to change
@@ -565,4 +567,95 @@ fn the_examples_of_the_reference_are_right() {
         assert!(said.iter().all(|s| s.contains("there is no file `AzureLLM")), "{block}\n{said:?}");
     }
     assert_eq!(shown(&problems("a.toml", whole.as_bytes())), Vec::<String>::new());
+}
+
+#[test]
+fn limiters_that_never_pass_contradict_themselves_or_overflow_are_refused() {
+    for (keys, says) in [
+        ("kind = 'token_bucket'\nrate = '0/s'\nburst = 1", "2:8 `limiter.l.rate`: `0/s` is a rate of 0"),
+        ("kind = 'token_bucket'\nrate = '1/s'\nburst = 0", "3:9 `limiter.l.burst` is 0: nothing ever passes"),
+        (
+            "kind = 'token_bucket'\nrate = '1/s'\nburst = 2\ninitial = 3",
+            "4:11 `limiter.l.initial` is more than the burst",
+        ),
+        (
+            "kind = 'token_bucket'\nrate = '1/s'\nburst = '9223372036854775809'",
+            "is more than 9223372036854775808",
+        ),
+        (
+            "kind = 'token_bucket'\nrate = '9223372036854775807/s'\nburst = 1",
+            "more digits than a rate can hold",
+        ),
+        (
+            "kind = 'token_bucket'\nrate = '1/s'\nburst = 2\nmax_wait = '1s'",
+            "4:1 `limiter.l` has no key `max_wait`",
+        ),
+        ("kind = 'token_bucket'\nrefill = 'interval'\nrate = '0.5/s'\nburst = 2", "brings a part of a unit"),
+        (
+            "kind = 'token_bucket'\nrefill = 'continuous'\nfill_interval = '1s'\nmax_tokens = 2\nrate = '1/s'\nburst = 1",
+            "2:10 `limiter.l.fill_interval` fills at intervals, but `refill` is continuous",
+        ),
+        (
+            "kind = 'token_bucket'\ndialect = 'envoy'\nfill_interval = '0s'\nmax_tokens = 2",
+            "`limiter.l.fill_interval` is 0",
+        ),
+        ("kind = 'token_bucket'\nbandwidths = []", "2:14 `limiter.l.bandwidths` is empty"),
+        (
+            "kind = 'token_bucket'\nrefill = 'aligned'\nadaptive_initial = true\ninitial = 1\nrate = '1/s'\nburst = 2",
+            "4:11 `limiter.l.initial` and `adaptive_initial` both say",
+        ),
+        (
+            "kind = 'gcra'\nrate = '1/s'\nburst = 2\nmax_burst = 1",
+            "4:13 `limiter.l.max_burst` is given beside `burst`",
+        ),
+        ("kind = 'leaky_meter'\nrate = '1/d'", "2:8 `limiter.l.rate` is out of nginx's range"),
+        (
+            "kind = 'leaky_meter'\nrate = '1/s'\ndelay = 3\nnodelay = true",
+            "3:9 `limiter.l.delay` is given beside `nodelay`",
+        ),
+        (
+            "kind = 'leaky_queue'\ndialect = 'uber'\nrate = '2000M/s'",
+            "3:8 `limiter.l.rate` is more than one per nanosecond",
+        ),
+        ("kind = 'leaky_queue'\ndialect = 'uber'\nrate = '1/s'\nmax_wait = '1s'", "has no key `max_wait`"),
+        ("kind = 'fixed_window'\nlimit = 1\nwindow = '0s'", "3:10 `limiter.l.window` is 0"),
+        (
+            "kind = 'fixed_window'\nlimit = 1\nwindow = '1s'\ndialect = 'tower'\nopens = 'aligned'",
+            "5:9 `limiter.l.opens` contradicts the dialect",
+        ),
+        (
+            "kind = 'sliding_log'\nlimit = true\nwindow = '1s'",
+            "2:9 `limiter.l.limit`: a truth value is not a whole number",
+        ),
+        (
+            "kind = 'sliding_log'\nlimit = 1.0\nwindow = '1s'",
+            "2:9 `limiter.l.limit`: `1` is not a whole number",
+        ),
+        (
+            "kind = 'sliding_counter'\ndialect = 'upstash'\nlimit = 1\nwindow = '1us'",
+            "4:10 `limiter.l.window` is no whole number of milliseconds",
+        ),
+        ("kind = 'warm_up'\nrate = '0/s'", "2:8 `limiter.l.rate` is 0"),
+        (
+            "kind = 'warm_up'\ndialect = 'sentinel'\nrate = '2/s'\nwarm_up = '10s'",
+            "3:8 `limiter.l.rate` never passes a call: cold",
+        ),
+        ("kind = 'srtcm'\ncir = '1/s'\ncbs = 0\nebs = 0", "3:7 `limiter.l` has two bursts of 0"),
+        (
+            "kind = 'trtcm'\ncir = '2/s'\ncbs = 1\npir = '1/s'\npbs = 1",
+            "4:7 `limiter.l.pir` is less than the committed rate",
+        ),
+    ] {
+        let text = format!("{keys}\n");
+        let document = Document::from_text("a.toml", &text, Path::new("")).expect("it is TOML");
+        let log = Log::new(document.text());
+        // The table stands by itself, and is called what it would be called in a scenario.
+        Stage::read("l".into(), Section::of(document.root(), &log, "limiter.l".into()));
+        let problems: Vec<String> = log
+            .into_problems()
+            .iter()
+            .map(|problem| problem.to_string().replace("a.toml:", "").replacen(": ", " ", 1))
+            .collect();
+        assert!(problems.iter().any(|problem| problem.contains(says)), "{keys}\n{says}\n{problems:?}");
+    }
 }

@@ -21,8 +21,6 @@ enum Dialect {
 
 /// How long Sentinel lets wait unless told.
 const SENTINEL_WAIT: Nanos = Nanos::millis(500);
-/// The largest slack: with the longest gap it stays far below overflow.
-const MOST_SLACK: u32 = u32::MAX;
 
 fn read(s: &mut Section) -> StageSpec {
     let dialects =
@@ -57,7 +55,7 @@ fn read(s: &mut Section) -> StageSpec {
 }
 
 fn slack(s: &mut Section) -> u64 {
-    s.get_or("slack", 10u32, "how many turns that nobody took are kept").min(MOST_SLACK).into()
+    s.get_or("slack", 10u32, "how many turns that nobody took are kept").into()
 }
 
 fn too_fast(s: &Section) {

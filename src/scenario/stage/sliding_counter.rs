@@ -20,7 +20,7 @@ fn read(s: &mut Section) -> StageSpec {
     ];
     let dialect = s.one_of("dialect", &DIALECTS, Some(Dialect::Cloudflare), "whose rounding and comparison");
     let (limit, window) = limit_and_window(s);
-    if dialect == Dialect::Upstash && window.0 % 1_000_000 != 0 {
+    if dialect == Dialect::Upstash && !window.0.is_multiple_of(1_000_000) {
         let what =
             format!("`{}` is no whole number of milliseconds, which upstash counts in", s.path_of("window"));
         s.problem("window", what, "write whole milliseconds");

@@ -68,7 +68,7 @@ fn sentinel(s: &mut Section) -> StageSpec {
     let rate: Rate = s.need("rate", RATE);
     let warm_up: Nanos = s.need("warm_up", "how long it takes to warm up, in whole seconds");
     not_zero(s, "warm_up", Some(warm_up));
-    if warm_up.0 % 1_000_000_000 != 0 {
+    if !warm_up.0.is_multiple_of(1_000_000_000) {
         let what =
             format!("`{}` is no whole number of seconds, which Sentinel counts in", s.path_of("warm_up"));
         s.problem("warm_up", what, "write whole seconds");

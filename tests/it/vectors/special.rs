@@ -446,7 +446,7 @@ fn in_series(case: &Value) -> Result<(), String> {
     let mut slow = pacer("10/s", 0);
     let mut fast = pacer(&format!("100/{}ms", whole(&case["per_ms"])), whole(&case["slack"]));
     // When a caller comes next, and whether it takes both; the slow turn comes first.
-    let mut callers = vec![(0, true, true), (2_000 * MS, false, false), (2_000 * MS, false, false)];
+    let mut callers = [(0, true, true), (2_000 * MS, false, false), (2_000 * MS, false, false)];
     let mut turns = Vec::new();
     while let Some(caller) = callers.iter_mut().min_by_key(|(at, ..)| *at).filter(|(at, ..)| *at < 4_000 * MS)
     {
