@@ -625,7 +625,7 @@ fn limiters_that_never_pass_contradict_themselves_or_overflow_are_refused() {
         ),
         (
             "kind = 'sliding_log'\nlimit = true\nwindow = '1s'",
-            "2:9 `limiter.l.limit`: a truth value is not a whole number",
+            "2:9 `limiter.l.limit`: `true` is not a whole number",
         ),
         (
             "kind = 'sliding_log'\nlimit = 1.0\nwindow = '1s'",
