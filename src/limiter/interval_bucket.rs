@@ -5,6 +5,7 @@
 //! before `first` holds what is guaranteed, max(0, burst − fill), and the part of `fill` for the time that is left, in
 //! whole tokens. Sources: Bucket4j's interval refills; Envoy's token bucket, whose periods are aligned to its start.
 
+use super::meter::Staircase;
 use super::{Level, Rule, Verdict};
 use crate::request::Knob;
 use crate::time::{Nanos, SimTime};
@@ -97,8 +98,13 @@ impl Rule for IntervalBucket {
     type State = State;
     const JUMPS: bool = true;
 
+    /// Aligned boundaries fill a bucket from the start of the run on, used or not.
     fn fresh(&self) -> State {
-        State { tokens: self.initial.into(), next: None, touched: SimTime::ZERO }
+        let unused = State { tokens: self.initial.into(), next: None, touched: SimTime::ZERO };
+        match self.boundaries {
+            Boundaries::Aligned { adaptive: false, .. } => self.at(&unused, SimTime::ZERO),
+            _ => unused,
+        }
     }
 
     fn check(&self, state: &State, now: SimTime, cost: u64) -> Verdict {
@@ -150,6 +156,18 @@ impl Rule for IntervalBucket {
             price: 1,
             until: next.filter(|_| fills),
         }
+    }
+
+    fn area(&self, state: &State, from: SimTime, to: SimTime) -> Option<f64> {
+        let then = self.at(state, from);
+        let stairs = Staircase {
+            level: then.tokens as f64,
+            fill: self.fill as f64,
+            full: self.burst as f64,
+            next: (then.next? - u128::from(then.touched.0)) as f64,
+            period: self.period.0 as f64,
+        };
+        Some(stairs.area(to.since(then.touched).0 as f64))
     }
 
     fn reset(&self, state: &State, now: SimTime) -> Option<SimTime> {

@@ -100,6 +100,19 @@ impl Meter {
         (self.low.min(self.low_credits / self.price), self.high.max(self.high_credits / self.price))
     }
 
+    /// Until when the time is counted.
+    pub(super) fn stepped(&self) -> SimTime {
+        self.stepped
+    }
+
+    /// Counts the time since the last step, over which the level rose to `level` with this area below it.
+    pub(super) fn rise(&mut self, now: SimTime, area: f64, level: i128) {
+        self.area += area / self.price;
+        self.level = float(level);
+        self.high_credits = self.high_credits.max(self.level);
+        self.stepped = now;
+    }
+
     /// The next instant at which the line no longer holds, if it comes by `now`.
     pub(super) fn jump(&self, now: SimTime) -> Option<SimTime> {
         self.until.filter(|at| *at <= now)
@@ -114,5 +127,48 @@ impl Meter {
         (self.from, self.area, self.low, self.high) = (now, 0.0, last, last);
         (self.low_credits, self.high_credits) = (self.level, self.level);
         Reading { avg, min, max, last, area: 0 }
+    }
+}
+
+/// A level that rises at once by `fill` at `next` and every period from then on, until it is full.
+pub(super) struct Staircase {
+    pub(super) level: f64,
+    pub(super) fill: f64,
+    pub(super) full: f64,
+    /// Nanoseconds from the present to the next rise, and between rises.
+    pub(super) next: f64,
+    pub(super) period: f64,
+}
+
+impl Staircase {
+    /// The area below it over the next `length` nanoseconds.
+    pub(super) fn area(&self, length: f64) -> f64 {
+        if length <= self.next {
+            return self.level * length;
+        }
+        let rises = ((length - self.next) / self.period).floor() + 1.0;
+        let rises = rises.min(((self.full - self.level) / self.fill).ceil().max(1.0));
+        // Every rise but the last holds for a period: an arithmetic series.
+        let between = rises - 1.0;
+        let series = self.period * (between * self.level + self.fill * rises * between / 2.0);
+        let last =
+            (self.level + rises * self.fill).min(self.full) * (length - self.next - between * self.period);
+        self.level * self.next + series + last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_area_of_a_staircase_is_the_sum_of_its_steps() {
+        let stairs = Staircase { level: -3.0, fill: 2.0, full: 8.0, next: 5.0, period: 7.0 };
+        let mut sum = 0.0;
+        for nanos in 0..100u32 {
+            assert_eq!(stairs.area(nanos.into()), sum, "{nanos}");
+            let rises = if nanos < 5 { 0 } else { (nanos - 5) / 7 + 1 };
+            sum += (-3.0 + 2.0 * f64::from(rises)).min(8.0);
+        }
     }
 }

@@ -39,6 +39,13 @@ impl<R: Rule> Single<R> {
 
     /// Walks the meter over the jumps until now.
     fn catch_up(&mut self, now: SimTime) {
+        if self.meter.jump(now).is_some()
+            && let Some(area) = self.rule.area(&self.state, self.meter.stepped(), now)
+        {
+            let level = self.rule.level(&self.state, now);
+            self.meter.rise(now, area, level.credits);
+            return self.meter.replace(level);
+        }
         while let Some(at) = self.meter.jump(now) {
             let level = self.rule.level(&self.state, at);
             self.meter.step(at, level.credits, level.credits);

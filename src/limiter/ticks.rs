@@ -7,6 +7,7 @@
 //! This is juju/ratelimit's bucket, and with quantum = burst = limit the cycles of Resilience4j's AtomicRateLimiter and
 //! of Failsafe's bursty limiter. When time steps back the ticks between are taken away again, as juju does.
 
+use super::meter::Staircase;
 use super::{Level, Rule, Verdict};
 use crate::time::{Nanos, SimTime};
 
@@ -122,6 +123,17 @@ impl Rule for Ticks {
         let next = u64::try_from(self.instant(u128::from(self.tick(now)) + 1)).ok().map(SimTime);
         let until = next.filter(|_| tokens < self.burst.into());
         Level { credits: tokens, full: self.burst.into(), gain: 0, price: 1, until }
+    }
+
+    fn area(&self, state: &State, from: SimTime, to: SimTime) -> Option<f64> {
+        let stairs = Staircase {
+            level: self.at(state, from) as f64,
+            fill: self.quantum as f64,
+            full: self.burst as f64,
+            next: (self.period.0 - from.0 % self.period.0) as f64,
+            period: self.period.0 as f64,
+        };
+        Some(stairs.area(to.since(from).0 as f64))
     }
 
     fn reset(&self, state: &State, now: SimTime) -> Option<SimTime> {
