@@ -8,6 +8,7 @@
 
 mod clock;
 mod inspect;
+mod records;
 mod replay;
 mod rows;
 #[cfg(test)]
@@ -130,6 +131,9 @@ impl Speed {
 
     /// How long `length` takes at this speed, rounded down to the nanosecond, if that is not too long.
     fn scale(self, length: Nanos) -> Option<Nanos> {
+        if self == Speed::ONE {
+            return Some(length).filter(|length| *length <= MAX_LENGTH);
+        }
         let scaled = length.0 as u128 * self.under as u128 / self.over as u128;
         u64::try_from(scaled).ok().map(Nanos).filter(|scaled| *scaled <= MAX_LENGTH)
     }

@@ -60,6 +60,33 @@ impl TimeUnit {
         number.ok_or_else(|| format!("the time `{text}` is too large: at most 2^63 ns can be told apart"))
     }
 
+    /// As [`TimeUnit::read`], of short numbers of digits and a point alone; `None` is to be read by that.
+    pub(super) fn read_plain(self, text: &[u8]) -> Option<i64> {
+        let mut decimals = match self {
+            TimeUnit::Seconds => 9,
+            TimeUnit::Millis => 6,
+            TimeUnit::Micros => 3,
+            TimeUnit::Nanos => 0,
+            TimeUnit::DateTime => return None,
+        };
+        if text.is_empty() || 18 < text.len() {
+            return None;
+        }
+        let (mut number, mut in_fraction) = (0i64, false);
+        for (index, byte) in text.iter().enumerate() {
+            match byte {
+                b'0'..=b'9' if in_fraction && decimals == 0 => {}
+                b'0'..=b'9' => {
+                    number = 10 * number + i64::from(byte - b'0');
+                    decimals -= u32::from(in_fraction);
+                }
+                b'.' if 0 < index && !in_fraction => in_fraction = true,
+                _ => return None,
+            }
+        }
+        number.checked_mul(10i64.pow(decimals))
+    }
+
     fn plural(self) -> &'static str {
         match self {
             TimeUnit::Seconds => "seconds",
@@ -108,7 +135,10 @@ fn date_time(text: &str) -> Option<i64> {
 
 /// A number of digits alone.
 fn number(text: &str) -> Option<i64> {
-    text.parse().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()))
+    if text.is_empty() || 18 < text.len() {
+        return None;
+    }
+    text.bytes().try_fold(0, |n, byte| byte.is_ascii_digit().then(|| 10 * n + i64::from(byte - b'0')))
 }
 
 fn below(limit: i64, text: &str) -> Option<i64> {
@@ -140,6 +170,7 @@ const DAYS_BEFORE_1970: i64 = 719_162;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn dates_are_those_of_the_calendar() {
@@ -193,6 +224,20 @@ mod tests {
             assert!(TimeUnit::Seconds.read(text).is_err(), "{text}");
         }
         assert!(TimeUnit::Nanos.read("9223372036854775808").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn the_short_way_says_the_same_or_nothing(text in "[0-9]{0,19}[.]?[0-9]{0,12}|[-+ .0-9e]{0,8}") {
+            for (_, unit) in TimeUnit::NAMES {
+                if let Some(ns) = unit.read_plain(text.as_bytes()) {
+                    prop_assert_eq!(unit.read(&text), Ok(ns));
+                }
+            }
+            if let Ok(ns) = text.parse::<u32>() {
+                prop_assert_eq!(TimeUnit::Nanos.read_plain(text.as_bytes()), Some(ns as i64).filter(|_| !text.starts_with('+')));
+            }
+        }
     }
 
     #[test]

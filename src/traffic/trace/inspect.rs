@@ -98,7 +98,7 @@ impl Findings {
             self.times.push(ns);
             return Ok(());
         }
-        let before = self.before.replace((ns, rows.line));
+        let before = self.before.replace((ns, rows.line()));
         if let Some((earlier, line)) = before.filter(|(earlier, _)| ns < *earlier) {
             let lag = Nanos(earlier.abs_diff(ns));
             let here = rows.text(&columns.time);

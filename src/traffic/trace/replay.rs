@@ -12,6 +12,8 @@ pub struct TraceSource {
     facts: TraceFacts,
     duration: Nanos,
     reading: Reading,
+    /// The last number of each column of names: neighbours are often the same.
+    last: [usize; 3],
 }
 
 enum Reading {
@@ -28,7 +30,7 @@ impl TraceSpec {
         let rows = Rows::open(self).map_err(|problems| self.first_of(problems))?;
         let (spec, facts) = (self.clone(), facts.clone());
         let reading = Reading::Streaming(Box::new(rows), SimTime::ZERO);
-        let mut source = TraceSource { spec, facts, duration, reading };
+        let mut source = TraceSource { spec, facts, duration, reading, last: [0; 3] };
         if self.sort {
             let mut calls = Vec::with_capacity(source.facts.kept as usize);
             while let Some(call) = source.next_row()? {
@@ -65,7 +67,8 @@ impl TraceSource {
                 Ok(Fall::After) if self.spec.sort => {}
                 Ok(Fall::At(at)) if self.spec.sort || *last <= at => {
                     *last = at;
-                    let known = known(rows, &self.facts).ok_or_else(|| self.spec.changed())?;
+                    let known =
+                        known(rows, &self.facts, &mut self.last).ok_or_else(|| self.spec.changed())?;
                     return Ok(Some((at, known)));
                 }
                 // Times never go backward, so nothing that follows is in the window either.
@@ -84,20 +87,24 @@ impl TraceSource {
 }
 
 /// What the row says of its call, if it is such a row as was inspected.
-fn known(rows: &Rows, facts: &TraceFacts) -> Option<Known> {
+fn known(rows: &Rows, facts: &TraceFacts, last: &mut [usize; 3]) -> Option<Known> {
     let columns = &rows.columns;
     rows.check_shape().ok()?;
-    let number = |column, names: &[String]| match rows.name_in(column).ok()? {
-        None => Some(None),
-        Some(name) => names.binary_search_by(|known| known.as_str().cmp(name)).ok().map(|i| Some(i as u32)),
+    let [tenant, user, feature] = last;
+    let number = |column, names: &[String], last: &mut usize| {
+        let Some(name) = rows.name_in(column).ok()? else { return Some(None) };
+        if names.get(*last).is_none_or(|last| last != name) {
+            *last = names.binary_search_by(|known| known.as_str().cmp(name)).ok()?;
+        }
+        Some(Some(*last as u32))
     };
     Some(Known {
         input_tokens: rows.count_in(columns.input_tokens.as_ref()).ok()?,
         output_tokens: rows.count_in(columns.output_tokens.as_ref()).ok()?,
         max_output_tokens: rows.count_in(columns.max_output_tokens.as_ref()).ok()?,
-        tenant: number(columns.tenant.as_ref(), &facts.tenants)?,
-        user: number(columns.user.as_ref(), &facts.users)?,
-        feature: number(columns.feature.as_ref(), &facts.features)?.map(|feature| feature as u16),
+        tenant: number(columns.tenant.as_ref(), &facts.tenants, tenant)?,
+        user: number(columns.user.as_ref(), &facts.users, user)?,
+        feature: number(columns.feature.as_ref(), &facts.features, feature)?.map(|feature| feature as u16),
     })
 }
 

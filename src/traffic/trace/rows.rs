@@ -2,25 +2,10 @@
 
 use super::TraceSpec;
 use super::clock::TimeUnit;
+use super::records::{Records, Shape};
 use crate::problem::{Place, Problem, did_you_mean};
-use csv::{ByteRecord, ReaderBuilder};
-use sha2::{Digest, Sha256};
 use std::fs::File;
-use std::io::{self, Read};
-
-/// Reads a file and hashes what it reads.
-struct Hashing {
-    file: File,
-    hash: Sha256,
-}
-
-impl Read for Hashing {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read(buffer)?;
-        self.hash.update(&buffer[..read]);
-        Ok(read)
-    }
-}
+use std::io;
 
 /// A column that is read: its name and its place in a row.
 pub(super) struct Column {
@@ -41,20 +26,13 @@ pub(super) struct Columns {
 
 /// An open trace, read up to some row.
 pub(super) struct Rows {
-    reader: csv::Reader<Hashing>,
-    row: ByteRecord,
+    records: Records<File>,
     /// The file as the user gave it, for messages.
     file: String,
     pub columns: Columns,
     header_len: usize,
     /// Rows read so far.
     pub count: u64,
-    /// The line on which the current row begins, from 1.
-    pub line: u64,
-    /// The least line on which the next row can begin.
-    next_line: u64,
-    /// Whether the reader takes the whole line end together with a row, as it does with a bare LF.
-    takes_line_end: bool,
 }
 
 /// Something wrong in a row: in which field, what, and what instead.
@@ -80,40 +58,36 @@ impl Rows {
             return Err(vec![problem.remedy("name a CSV file that stays where it is")]);
         }
         let opened = File::open(&spec.file).map_err(|e| vec![Problem::io(&file, "read the trace", &e)])?;
-        let source = Hashing { file: opened, hash: Sha256::new() };
-        let mut reader = ReaderBuilder::new().flexible(true).buffer_capacity(1 << 16).from_reader(source);
-        let header = reader.byte_headers().map_err(|e| vec![unreadable(&file, e)])?;
-        if header.is_empty() {
+        let unreadable = |error| vec![unreadable(&file, &error)];
+        let mut records = Records::new(opened).map_err(unreadable)?;
+        if !records.next().map_err(unreadable)? {
             let place = Place { file: file.clone(), line: 1, column: 1, span: 0..0 };
             let problem = Problem::input(format!("the trace `{file}` is empty")).at(place);
             return Err(vec![
                 problem.remedy("it needs a header that names the columns, then one row per call"),
             ]);
         }
-        let names: Vec<&str> = header.iter().map(|n| str::from_utf8(n).unwrap_or("?").trim()).collect();
+        let names: Vec<&str> = records.fields().map(|n| str::from_utf8(n).unwrap_or("?").trim()).collect();
         let columns = find_columns(spec, &file, &names)?;
         let header_len = names.len();
-        let next_line = 2 + line_feeds(header);
-        let takes_line_end = reader.position().line() == next_line;
-        let row = ByteRecord::new();
-        Ok(Rows { reader, row, file, columns, header_len, count: 0, line: 1, next_line, takes_line_end })
+        Ok(Rows { records, file, columns, header_len, count: 0 })
     }
 
     /// Goes on to the next row; false at the end of the file.
     pub fn next(&mut self) -> Result<bool, Problem> {
-        let more = self.reader.read_byte_record(&mut self.row).map_err(|e| unreadable(&self.file, e))?;
+        let more = self.records.next().map_err(|error| unreadable(&self.file, &error))?;
         self.count += more as u64;
-        // The reader counts line feeds: blank lines before the row, those within it and, after a bare LF, its own.
-        let within = line_feeds(&self.row);
-        let begun = self.reader.position().line() - within - self.takes_line_end as u64;
-        self.line = begun.max(self.next_line);
-        self.next_line = self.line + within + 1;
         Ok(more)
+    }
+
+    /// The line on which the current row begins, from 1.
+    pub fn line(&self) -> u64 {
+        self.records.line
     }
 
     /// The row's number of fields and its text are as they must be.
     pub fn check_shape(&self) -> Result<(), Fault> {
-        let fields = self.row.len();
+        let fields = self.records.len();
         if fields != self.header_len {
             return Err(Fault {
                 // The first field too many, or the last there is.
@@ -122,8 +96,11 @@ impl Rows {
                 remedy: "give every row one field per column, in quotes if it holds a comma".into(),
             });
         }
+        if self.records.shape() == Shape::Ascii {
+            return Ok(());
+        }
         let controls = |field: &[u8]| field.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t');
-        if let Some(index) = self.row.iter().position(controls) {
+        if let Some(index) = self.records.fields().position(controls) {
             return Err(Fault {
                 index,
                 what: "the field goes over several lines, or has characters that can't be seen".into(),
@@ -131,7 +108,7 @@ impl Rows {
             });
         }
         let not_utf8 = |field: &[u8]| str::from_utf8(field).is_err();
-        match self.row.iter().position(not_utf8) {
+        match self.records.fields().position(not_utf8) {
             None => Ok(()),
             Some(index) => Err(Fault {
                 index,
@@ -143,12 +120,20 @@ impl Rows {
 
     /// The text of the row in `column`, without blanks around it.
     pub fn text(&self, column: &Column) -> &str {
-        self.row.get(column.index).and_then(|field| str::from_utf8(field).ok()).unwrap_or_default().trim()
+        self.bytes(column).and_then(|field| str::from_utf8(field).ok()).unwrap_or_default().trim()
+    }
+
+    /// The bytes of the row in `column`.
+    fn bytes(&self, column: &Column) -> Option<&[u8]> {
+        self.records.field(column.index)
     }
 
     /// The row's time in nanoseconds on the trace's clock.
     pub fn time(&self, unit: TimeUnit) -> Result<i64, Fault> {
         let column = &self.columns.time;
+        if let Some(ns) = self.bytes(column).and_then(|field| unit.read_plain(field)) {
+            return Ok(ns);
+        }
         unit.read(self.text(column))
             .map_err(|what| Fault::new(column, what, "set `time_unit` if it is guessed wrongly"))
     }
@@ -156,6 +141,9 @@ impl Rows {
     /// The row's count in `column`, if that is read: a whole number.
     pub fn count_in(&self, column: Option<&Column>) -> Result<Option<u32>, Fault> {
         let Some(column) = column else { return Ok(None) };
+        if let Some(count) = self.bytes(column).and_then(plain_count) {
+            return Ok(Some(count));
+        }
         let text = self.text(column);
         let whole =
             text.split_once('.').filter(|(_, rest)| rest.bytes().all(|b| b == b'0')).map_or(text, |(w, _)| w);
@@ -185,26 +173,29 @@ impl Rows {
     /// A fault of the row as a problem with its place.
     pub fn problem(&self, fault: Fault) -> Problem {
         // Fields may have been quoted: the column is that of the field in the plain form of the row.
-        let before = self.row.iter().take(fault.index);
+        let before = self.records.fields().take(fault.index);
         let column =
             1 + before.map(|field| String::from_utf8_lossy(field).chars().count() + 1).sum::<usize>();
-        let place = Place { file: self.file.clone(), line: self.line as usize, column, span: 0..0 };
+        let place = Place { file: self.file.clone(), line: self.line() as usize, column, span: 0..0 };
         Problem::input(fault.what).at(place).remedy(fault.remedy)
     }
 
     /// SHA-256 of all that was read, in hexadecimal.
     pub fn sha256(self) -> String {
-        let digest = self.reader.into_inner().hash.finalize();
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        self.records.sha256().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
-fn line_feeds(row: &ByteRecord) -> u64 {
-    row.as_slice().iter().filter(|byte| **byte == b'\n').count() as u64
+/// A count of digits alone that can't be too large.
+fn plain_count(text: &[u8]) -> Option<u32> {
+    if text.is_empty() || 9 < text.len() {
+        return None;
+    }
+    text.iter().try_fold(0, |n, byte| byte.is_ascii_digit().then(|| 10 * n + u32::from(byte - b'0')))
 }
 
-fn unreadable(file: &str, error: csv::Error) -> Problem {
-    Problem::io(file, "read the trace", &io::Error::from(error))
+fn unreadable(file: &str, error: &io::Error) -> Problem {
+    Problem::io(file, "read the trace", error)
 }
 
 /// Finds every column that `spec` names in the header's `names`.
