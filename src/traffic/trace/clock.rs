@@ -62,7 +62,7 @@ impl TimeUnit {
 
     /// As [`TimeUnit::read`], of short numbers of digits and a point alone; `None` is to be read by that.
     pub(super) fn read_plain(self, text: &[u8]) -> Option<i64> {
-        let mut decimals = match self {
+        let decimals = match self {
             TimeUnit::Seconds => 9,
             TimeUnit::Millis => 6,
             TimeUnit::Micros => 3,
@@ -72,19 +72,14 @@ impl TimeUnit {
         if text.is_empty() || 18 < text.len() {
             return None;
         }
-        let (mut number, mut in_fraction) = (0i64, false);
-        for (index, byte) in text.iter().enumerate() {
-            match byte {
-                b'0'..=b'9' if in_fraction && decimals == 0 => {}
-                b'0'..=b'9' => {
-                    number = 10 * number + i64::from(byte - b'0');
-                    decimals -= u32::from(in_fraction);
-                }
-                b'.' if 0 < index && !in_fraction => in_fraction = true,
-                _ => return None,
-            }
-        }
-        number.checked_mul(10i64.pow(decimals))
+        let (whole, at) = digits(text, 0);
+        let Some(fraction) = text.get(at + 1..) else {
+            return (at == text.len()).then_some(whole)?.checked_mul(10i64.pow(decimals));
+        };
+        let cut = &fraction[..fraction.len().min(decimals as usize)];
+        let (number, _) = digits(cut, whole);
+        let plain = 0 < at && text[at] == b'.' && fraction.iter().all(u8::is_ascii_digit);
+        plain.then_some(number)?.checked_mul(10i64.pow(decimals - cut.len() as u32))
     }
 
     fn plural(self) -> &'static str {
@@ -96,6 +91,19 @@ impl TimeUnit {
             TimeUnit::DateTime => "dates",
         }
     }
+}
+
+/// The number that `number` and the digits in front of the text make, and how many digits they are: so few that it
+/// can't be too large.
+#[inline]
+fn digits(text: &[u8], mut number: i64) -> (i64, usize) {
+    for (at, byte) in text.iter().enumerate() {
+        match byte.wrapping_sub(b'0') {
+            digit @ 0..10 => number = 10 * number + i64::from(digit),
+            _ => return (number, at),
+        }
+    }
+    (number, text.len())
 }
 
 fn not_a_date(text: &str) -> String {

@@ -158,6 +158,7 @@ impl Findings {
 }
 
 /// Keeps a name that is met for the first time.
+#[inline]
 fn intern(names: &mut BTreeSet<String>, name: Option<&str>) {
     if let Some(name) = name.filter(|name| !names.contains(*name)) {
         names.insert(name.into());

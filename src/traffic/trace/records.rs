@@ -132,26 +132,27 @@ impl<R: Read> Records<R> {
     /// Finds the fields of a plain line; false if it isn't plain, nothing if its end has not been read.
     fn scan(&mut self) -> Option<bool> {
         self.fields.clear();
-        let bytes = &self.buffer[..self.filled];
-        let (mut from, mut at, mut shape) = (self.at, self.at, Shape::Ascii);
-        loop {
-            match SORTS[*bytes.get(at)? as usize] {
-                Sort::Text => {}
-                Sort::Wide => shape = Shape::Wide,
+        let bytes = &self.buffer[self.at..self.filled];
+        let (mut from, mut at, mut shape) = (0, 0, Shape::Ascii);
+        let length = loop {
+            at += bytes[at..].iter().position(|byte| SORTS[*byte as usize] != Sort::Text)?;
+            match SORTS[bytes[at] as usize] {
                 Sort::Comma => {
-                    self.fields.push(from..at);
+                    self.fields.push(self.at + from..self.at + at);
                     from = at + 1;
                 }
-                Sort::LineFeed => break,
-                Sort::Return if *bytes.get(at + 1)? == b'\n' => break,
+                Sort::LineFeed => break at + 1,
+                Sort::Return if *bytes.get(at + 1)? == b'\n' => break at + 2,
                 Sort::Return | Sort::Unusual => return Some(false),
+                Sort::Wide => shape = Shape::Wide,
+                Sort::Text => {}
             }
             at += 1;
-        }
-        self.fields.push(from..at);
+        };
+        self.fields.push(self.at + from..self.at + at);
         self.line_feeds += 1;
         self.shape = shape;
-        self.at = at + if bytes[at] == b'\n' { 1 } else { 2 };
+        self.at += length;
         Some(true)
     }
 

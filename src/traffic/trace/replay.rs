@@ -33,8 +33,9 @@ impl TraceSpec {
         let mut source = TraceSource { spec, facts, duration, reading, last: [0; 3] };
         if self.sort {
             let mut calls = Vec::with_capacity(source.facts.kept as usize);
-            while let Some(call) = source.next_row()? {
-                calls.push(call);
+            let mut known = Known::default();
+            while let Some(at) = source.next_row(&mut known)? {
+                calls.push((at, known));
             }
             calls.sort_by_key(|(at, _)| *at);
             source.reading = Reading::Sorted(calls.into_iter());
@@ -57,8 +58,9 @@ impl TraceSpec {
 }
 
 impl TraceSource {
-    /// The next row in the window, in the order of the file.
-    fn next_row(&mut self) -> Result<Option<(SimTime, Known)>, Problem> {
+    /// The next row in the window, in the order of the file, and what it says.
+    #[inline]
+    fn next_row(&mut self, known: &mut Known) -> Result<Option<SimTime>, Problem> {
         let Reading::Streaming(rows, last) = &mut self.reading else { return Ok(None) };
         while rows.next()? {
             let fall = rows.time(self.facts.unit).map(|ns| self.spec.fall(self.facts.origin, ns));
@@ -67,9 +69,10 @@ impl TraceSource {
                 Ok(Fall::After) if self.spec.sort => {}
                 Ok(Fall::At(at)) if self.spec.sort || *last <= at => {
                     *last = at;
-                    let known =
-                        known(rows, &self.facts, &mut self.last).ok_or_else(|| self.spec.changed())?;
-                    return Ok(Some((at, known)));
+                    return match read(rows, &self.facts, &mut self.last, known) {
+                        Some(()) => Ok(Some(at)),
+                        None => Err(self.spec.changed()),
+                    };
                 }
                 // Times never go backward, so nothing that follows is in the window either.
                 Ok(Fall::After) => return Ok(None),
@@ -86,8 +89,9 @@ impl TraceSource {
     }
 }
 
-/// What the row says of its call, if it is such a row as was inspected.
-fn known(rows: &Rows, facts: &TraceFacts, last: &mut [usize; 3]) -> Option<Known> {
+/// Reads what the row says of its call, if it is such a row as was inspected.
+#[inline]
+fn read(rows: &Rows, facts: &TraceFacts, last: &mut [usize; 3], known: &mut Known) -> Option<()> {
     let columns = &rows.columns;
     rows.check_shape().ok()?;
     let [tenant, user, feature] = last;
@@ -98,28 +102,29 @@ fn known(rows: &Rows, facts: &TraceFacts, last: &mut [usize; 3]) -> Option<Known
         }
         Some(Some(*last as u32))
     };
-    Some(Known {
-        input_tokens: rows.count_in(columns.input_tokens.as_ref()).ok()?,
-        output_tokens: rows.count_in(columns.output_tokens.as_ref()).ok()?,
-        max_output_tokens: rows.count_in(columns.max_output_tokens.as_ref()).ok()?,
-        tenant: number(columns.tenant.as_ref(), &facts.tenants, tenant)?,
-        user: number(columns.user.as_ref(), &facts.users, user)?,
-        feature: number(columns.feature.as_ref(), &facts.features, feature)?.map(|feature| feature as u16),
-    })
+    known.input_tokens = rows.count_in(columns.input_tokens.as_ref()).ok()?;
+    known.output_tokens = rows.count_in(columns.output_tokens.as_ref()).ok()?;
+    known.max_output_tokens = rows.count_in(columns.max_output_tokens.as_ref()).ok()?;
+    known.tenant = number(columns.tenant.as_ref(), &facts.tenants, tenant)?;
+    known.user = number(columns.user.as_ref(), &facts.users, user)?;
+    known.feature = number(columns.feature.as_ref(), &facts.features, feature)?.map(|feature| feature as u16);
+    Some(())
 }
 
 impl Source for TraceSource {
     fn next(&mut self, known: &mut Known) -> Result<Option<SimTime>, Problem> {
         let next = match &mut self.reading {
-            Reading::Streaming(..) => self.next_row()?,
-            Reading::Sorted(calls) => calls.next(),
+            Reading::Streaming(..) => self.next_row(known)?,
+            Reading::Sorted(calls) => calls.next().map(|(at, row)| {
+                *known = row;
+                at
+            }),
             Reading::Over => None,
         };
-        let Some((at, row)) = next.filter(|(at, _)| at.0 < self.duration.0) else {
+        let next = next.filter(|at| at.0 < self.duration.0);
+        if next.is_none() {
             self.reading = Reading::Over;
-            return Ok(None);
-        };
-        *known = row;
-        Ok(Some(at))
+        }
+        Ok(next)
     }
 }

@@ -139,11 +139,16 @@ impl Rows {
     }
 
     /// The row's count in `column`, if that is read: a whole number.
+    #[inline]
     pub fn count_in(&self, column: Option<&Column>) -> Result<Option<u32>, Fault> {
         let Some(column) = column else { return Ok(None) };
-        if let Some(count) = self.bytes(column).and_then(plain_count) {
-            return Ok(Some(count));
+        match self.bytes(column).and_then(plain_count) {
+            None => self.any_count(column),
+            count => Ok(count),
         }
+    }
+
+    fn any_count(&self, column: &Column) -> Result<Option<u32>, Fault> {
         let text = self.text(column);
         let whole =
             text.split_once('.').filter(|(_, rest)| rest.bytes().all(|b| b == b'0')).map_or(text, |(w, _)| w);
@@ -158,15 +163,22 @@ impl Rows {
     }
 
     /// The row's name in `column`, if that is read.
+    #[inline]
     pub fn name_in(&self, column: Option<&Column>) -> Result<Option<&str>, Fault> {
-        let Some(column) = column else { return Ok(None) };
+        match column {
+            Some(column) => self.name(column).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn name(&self, column: &Column) -> Result<&str, Fault> {
         match self.text(column) {
             "" => Err(Fault::new(
                 column,
                 format!("column `{}` is empty", column.name),
                 "write a name in every row",
             )),
-            name => Ok(Some(name)),
+            name => Ok(name),
         }
     }
 
@@ -191,7 +203,14 @@ fn plain_count(text: &[u8]) -> Option<u32> {
     if text.is_empty() || 9 < text.len() {
         return None;
     }
-    text.iter().try_fold(0, |n, byte| byte.is_ascii_digit().then(|| 10 * n + u32::from(byte - b'0')))
+    let mut count = 0;
+    for byte in text {
+        match byte.wrapping_sub(b'0') {
+            digit @ 0..10 => count = 10 * count + u32::from(digit),
+            _ => return None,
+        }
+    }
+    Some(count)
 }
 
 fn unreadable(file: &str, error: &io::Error) -> Problem {
