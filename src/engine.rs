@@ -194,7 +194,7 @@ impl<'a> Engine<'a> {
         loop {
             let attempts = &self.attempts;
             if self.events % TIDY_EVERY == 0 {
-                self.floor.calendar.tidy(|due| alive(attempts, due));
+                self.floor.calendar.tidy(|due| is_of_a_slot(due.moment) || alive(attempts, due));
             }
             let Some(due) = self.floor.calendar.next(|due| alive(attempts, due)) else {
                 return Err(Problem::bug("the calendar ran empty before the run was over"));
@@ -283,6 +283,11 @@ impl<'a> Engine<'a> {
 
 /// So many events go by before the calendar is looked through for dead ones that it would be better without.
 const TIDY_EVERY: u64 = 1024;
+
+/// Whether an event is about no attempt. It is in the heap if all slots were taken.
+fn is_of_a_slot(moment: Moment) -> bool {
+    matches!(moment, Moment::Arrive | Moment::Change | Moment::Sample)
+}
 
 /// Whether the attempt that an event is about still waits for it.
 #[inline(always)]

@@ -371,6 +371,21 @@ proptest! {
 }
 
 #[test]
+fn more_traffics_than_the_calendar_has_slots_all_go_on_calling() {
+    let mut text = "version = 1\nduration = '20s'\n[client.sdk]\ntimeout = '20ms'\ncancel = true\n\
+        [downstream.d]\nconcurrency = 'unlimited'\nservice_time = '10s'\n[policy.p]\ndownstream = 'd'\n"
+        .to_string();
+    for number in 0..40 {
+        text += &format!(
+            "[traffic.t{number}]\nclient = 'sdk'\narrivals = 'paced'\nrate = '{}/s'\n",
+            5 + number % 7
+        );
+    }
+    let calls: u64 = (0..40).map(|number| 20 * (5 + number % 7)).sum();
+    assert_eq!(run(&text).count(Count::Cancelled), calls);
+}
+
+#[test]
 fn a_limit_that_comes_into_being_is_averaged_over_the_time_since_then() {
     let rows = run("version = 1\nduration = '3s'\n[traffic.t]\nat = ['0s']\n\
         [downstream.d]\nconcurrency = 'unlimited'\nservice_time = '1ms'\n[policy.p]\ndownstream = 'd'\n\
