@@ -1,7 +1,8 @@
 //! What a simulation costs, beside the least that it could cost on the same machine in the same minute.
 //!
-//! `cargo bench` measures everything in a few minutes, `cargo bench -- quick` a part of it roughly. CPU time, programs
-//! in turn, medians; nothing is read from an earlier run. docs/performance.md says what the figures mean.
+//! `cargo bench` measures everything in a few minutes, `cargo bench -- quick` a part of it roughly, and
+//! `cargo bench -- limiters` the limiters alone. CPU time, programs in turn, medians; nothing is read from an earlier
+//! run. docs/performance.md says what the figures mean.
 #![allow(missing_docs)]
 
 mod limit;
@@ -44,6 +45,10 @@ fn main() {
     };
     let dir = tempfile::tempdir().expect("a directory for what is written");
     let mut table = Table::default();
+    if asked("limiters") {
+        decisions(effort, &mut table);
+        return table.print();
+    }
     println!("results agree to the count:");
     for which in 1..=3 {
         paired(which, effort, &mut table);
@@ -251,14 +256,20 @@ fn width(effort: Effort, table: &mut Table) {
     beside_the_first(effort.rounds.min(5), table, "below 1.5 × the first", cases);
 }
 
-/// Parts by themselves.
-fn parts(effort: Effort, dir: &Path, table: &mut Table) {
+/// A decision of each limiter.
+fn decisions(effort: Effort, table: &mut Table) {
     let (rounds, times) = (effort.rounds.min(5), effort.calls / 2);
     for (name, ns) in limiters::decisions(rounds, times) {
         table.add(&name, ns, "ns/decision", None, "");
     }
     let ns = parts::concurrency(rounds, times);
     table.add("concurrency (one of admit and take, settle)", ns, "ns/decision", None, "");
+}
+
+/// Parts by themselves.
+fn parts(effort: Effort, dir: &Path, table: &mut Table) {
+    decisions(effort, table);
+    let (rounds, times) = (effort.rounds.min(5), effort.calls / 2);
     for per_interval in [1_000, 100_000] {
         let name = format!("percentiles of {} values", grouped(per_interval));
         table.add(

@@ -13,6 +13,8 @@ pub struct Table<V> {
     values: Vec<V>,
     /// The place of a state and 1, or 0 for none; a power of two of them, at most three quarters in use.
     index: Vec<u32>,
+    /// By how much a hash is cut to a slot of the index.
+    shift: u32,
     /// Where the search for states that are worth nothing goes on.
     hand: usize,
 }
@@ -22,7 +24,7 @@ const LEAST: usize = 16;
 
 impl<V> Default for Table<V> {
     fn default() -> Table<V> {
-        Table { ids: Vec::new(), values: Vec::new(), index: Vec::new(), hand: 0 }
+        Table { ids: Vec::new(), values: Vec::new(), index: Vec::new(), shift: 0, hand: 0 }
     }
 }
 
@@ -119,12 +121,14 @@ impl<V> Table<V> {
         }
     }
 
-    /// Where a key is looked for first: Knuth's multiplicative hash, of whose product the highest bits are the best.
+    /// Where a key is looked for first: a multiplicative hash (Knuth, volume 3, section 6.4), of whose sum the highest
+    /// bits are the best. The numbers are odd and without pattern; the last is 2^64 over the golden ratio.
     #[inline]
     fn home(&self, KeyId([few, tenant, user]): KeyId) -> usize {
-        let mixed = (few as u64).wrapping_mul(0xd6e8_feb8_6659_fd93) ^ ((tenant as u64) << 32 | user as u64);
-        let mixed = (mixed ^ mixed >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> (64 - self.index.len().ilog2())) as usize
+        let few = (few as u64).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        let tenant = (tenant as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let user = (user as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (few.wrapping_add(tenant).wrapping_add(user) >> self.shift) as usize
     }
 
     #[inline]
@@ -154,6 +158,7 @@ impl<V> Table<V> {
         self.index.clear();
         self.index.shrink_to_fit();
         self.index.resize(size, 0);
+        self.shift = 64 - size.ilog2();
         for place in 0..self.ids.len() {
             self.enter(self.ids[place], place);
         }

@@ -102,12 +102,16 @@ impl<R: Rule> Limiter for Keyed<R> {
     }
 
     fn settle(&mut self, now: SimTime, ask: &Ask, end: End) {
-        let settlement = self.charge.settlement(ask, end);
-        let (rule, state) = self.of_mut(now, ask);
-        match settlement {
+        match self.charge.settlement(ask, end) {
             Settlement::Nothing => {}
-            Settlement::GiveBack(cost) => rule.give_back(state, now, cost),
-            Settlement::Charge(cost) => rule.charge(state, now, cost),
+            Settlement::GiveBack(cost) => {
+                let (rule, state) = self.of_mut(now, ask);
+                rule.give_back(state, now, cost);
+            }
+            Settlement::Charge(cost) => {
+                let (rule, state) = self.of_mut(now, ask);
+                rule.charge(state, now, cost);
+            }
         }
     }
 
