@@ -515,6 +515,7 @@ keeps_the_contract!(
     warm_up,
     srtcm,
     trtcm,
+    provider_quota,
     concurrency,
 );
 
