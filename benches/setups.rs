@@ -58,6 +58,7 @@ fn gate(limiters: Vec<Box<dyn Limiter>>, queue: Option<u64>) -> Gate {
         admissions: vec![],
         queue: Some(Fifo::new(queue, None).into()),
         downstream: 0,
+        quota: None,
         take: Take::AllOrNone,
     }
 }

@@ -116,6 +116,9 @@ impl Post<'_> {
         let now = self.now;
         let ask = &attempt.ask;
         self.live.gate.admissions.iter_mut().for_each(|stage| stage.take(now, ask));
+        if let Some(quota) = &mut self.live.gate.quota {
+            quota.take(now, ask);
+        }
         let work = self.downstream.start(now, ask, attempt.number);
         attempt.state = State::Serving;
         attempt.started = now;
@@ -131,7 +134,7 @@ impl Post<'_> {
         let (now, gate) = (self.now, &mut self.live.gate);
         self.downstream.leave(now);
         gate.admissions.iter_mut().for_each(|stage| stage.settle(now, ask, end));
-        gate.limiters.iter_mut().for_each(|limiter| limiter.settle(now, ask, end));
+        gate.limiters.iter_mut().chain(&mut gate.quota).for_each(|limiter| limiter.settle(now, ask, end));
     }
 
     /// Offers the waiting to what has room now, in the order of the queue, up to one that is to be shed.

@@ -128,7 +128,8 @@ impl Engine<'_> {
     pub(super) fn reject_limited(&mut self, index: u32, from: From, refusal: Refusal) {
         let gate = self.attempts[index].gate as usize;
         let by = Refuser { gate, stage: refusal.stage, reason: Reason::RateLimited };
-        let retry_after = refusal.at.map(|at| at - self.now);
+        let ask = &self.attempts[index].ask;
+        let retry_after = self.floor.gates[gate].advice(self.now, refusal, ask);
         self.reject(index, from, by, retry_after, Failure::Limited);
     }
 
@@ -146,7 +147,14 @@ impl Engine<'_> {
         let attempt = &self.attempts[index];
         let (gate, ask) = (attempt.gate as usize, attempt.ask);
         self.give_back(gate, &ask);
-        self.reject(index, from, Refuser { gate, stage, reason }, None, Failure::Unavailable);
+        let (retry_after, failure) = match reason {
+            // Of all that is asked after the limiters, the downstream's quota alone refuses for the rate.
+            Reason::RateLimited => {
+                (self.floor.gates[gate].refused_by_quota(self.now, &ask), Failure::Limited)
+            }
+            _ => (None, Failure::Unavailable),
+        };
+        self.reject(index, from, Refuser { gate, stage, reason }, retry_after, failure);
         false
     }
 

@@ -155,10 +155,32 @@ impl LiveGate {
         if let Some((stage, for_all)) = lacking {
             return Room::None { stage, for_all };
         }
-        if downstream.has_room(ask) {
-            return Room::Some;
+        let stage = self.downstream_number();
+        if !downstream.has_room(ask) {
+            return Room::None { stage, for_all: true };
         }
-        Room::None { stage: self.downstream_number(), for_all: true }
+        match &gate.quota {
+            Some(quota) if !quota.check(now, ask).passes() => {
+                Room::Shed { stage, reason: Reason::RateLimited }
+            }
+            _ => Room::Some,
+        }
+    }
+
+    /// What a limiter tells an attempt that it has refused to wait.
+    pub(super) fn advice(&self, now: SimTime, refusal: Refusal, ask: &Ask) -> Option<Nanos> {
+        self.gate.limiters[refusal.stage].advise(now, ask, refusal.at)
+    }
+
+    /// The downstream's own quota hears that it has refused an attempt; answers what it tells it to wait.
+    pub(super) fn refused_by_quota(&mut self, now: SimTime, ask: &Ask) -> Option<Nanos> {
+        let quota = self.gate.quota.as_mut()?;
+        let at = match quota.check(now, ask) {
+            Verdict::At(at) => Some(at),
+            _ => None,
+        };
+        quota.refuse(now, ask);
+        quota.advise(now, ask, at)
     }
 
     /// Whether nothing at all can start, whoever asks.

@@ -62,6 +62,8 @@ pub struct Gate {
     pub queue: Option<AnyQueue>,
     /// Number of the downstream.
     pub downstream: usize,
+    /// What the downstream itself refuses when work would start, as a provider does.
+    pub quota: Option<Box<dyn Limiter>>,
     /// How the limiters are charged.
     pub take: Take,
 }
@@ -154,6 +156,9 @@ pub(super) fn read_gauges(
             stage.gauges(now, &mut |gauge, reading| visit(name, gauge, reading));
         }
         let name = names.last().map_or("", String::as_str);
+        if let Some(quota) = &mut gate.quota {
+            quota.gauges(now, &mut |gauge, reading| visit(name, gauge, reading));
+        }
         let usage =
             downstreams[gate.downstream].gauges(now, &mut |gauge, reading| visit(name, gauge, reading));
         if index == 0 {

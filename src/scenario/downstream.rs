@@ -46,10 +46,6 @@ impl Downstream {
         );
         let quota = s.section("quota", "what it refuses by itself, as a provider of models does");
         let quota = quota.and_then(stage::Limit::read_quota);
-        if quota.is_some() {
-            let what = format!("`{}` changes nothing yet", s.path_of("quota"));
-            s.warning("quota", what, "put a limiter of the kind `provider_quota` before the downstream");
-        }
         s.finish();
         Downstream {
             name,

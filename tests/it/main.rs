@@ -1,6 +1,7 @@
 //! The integration tests: one binary, one file per idea.
 
 mod alloc;
+mod at_work;
 mod cli;
 mod conservation;
 mod contract;

@@ -44,7 +44,12 @@ pub(super) fn build(
     let queue = queue.map(|queue| {
         Fifo::new(queue.max_length, queue.max_wait).head_of_line(queue.head_of_line_blocks).into()
     });
-    (Gate { limiters, parking, admissions, queue, downstream: 0, take: policy.take }, names.collect())
+    let downstream = &scenario.downstreams[policy.downstream];
+    let quota = downstream.quota.as_ref().map(|quota| {
+        let luck = Stream::new(seed, &format!("downstream/{}/quota", downstream.name)).dice();
+        quota.build_among(number, luck)
+    });
+    (Gate { limiters, parking, admissions, queue, downstream: 0, quota, take: policy.take }, names.collect())
 }
 
 /// A stage as the engine takes it.
