@@ -193,7 +193,7 @@ impl<'a> Engine<'a> {
         }
         loop {
             let attempts = &self.attempts;
-            if self.events % TIDY_EVERY == 0 {
+            if self.events.is_multiple_of(TIDY_EVERY) {
                 self.floor.calendar.tidy(|due| is_of_a_slot(due.moment) || alive(attempts, due));
             }
             let Some(due) = self.floor.calendar.next(|due| alive(attempts, due)) else {

@@ -49,6 +49,7 @@ pub mod ticks;
 pub mod token_bucket;
 pub mod trtcm;
 pub mod uber_pacer;
+pub mod unlimited;
 
 use crate::gauge::Reading;
 use crate::request::{Ask, End, Knob};

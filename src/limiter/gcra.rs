@@ -9,7 +9,7 @@
 
 use super::{Level, Rule, Verdict};
 use crate::request::Knob;
-use crate::time::SimTime;
+use crate::time::{Nanos, SimTime};
 use crate::units::{MAX_AMOUNT, Rate};
 
 /// A GCRA limit's rule. The edge: `burst` cells pass at once after silence, more than `burst` never do.
@@ -33,6 +33,15 @@ impl Gcra {
     pub fn new(rate: Rate, burst: u64) -> Gcra {
         assert!(burst <= MAX_AMOUNT, "a burst is at most 2^63");
         Gcra { rate, burst }
+    }
+
+    /// The emission interval to the nearest multiple of `resolution`, half up, as a store that counts whole seconds
+    /// keeps it; `None` if it rounds to nothing, which limits nothing.
+    pub fn rounded(rate: Rate, burst: u64, resolution: Nanos) -> Option<Gcra> {
+        let step = rate.units() as u128 * resolution.0 as u128;
+        let steps = (2 * rate.per().0 as u128 + step) / (2 * step);
+        let interval = u64::try_from(steps * resolution.0 as u128).ok()?;
+        Rate::new(1, Nanos(interval)).map(|rate| Gcra::new(rate, burst))
     }
 
     fn ticks(&self, now: SimTime) -> u128 {

@@ -1,7 +1,7 @@
 //! Percentiles of many values in fixed memory.
 //!
 //! Up to [`EXACT`] values are kept as they are, and their percentiles are exact (nearest rank). What is more is
-//! counted in log-linear [`buckets`], 1024 to an octave, whose highest value is at most 0.1 % above any in it; a
+//! counted in log-linear buckets, 1024 to an octave, whose highest value is at most 0.1 % above any in it; a
 //! percentile is then the highest value of the bucket that holds its rank, or the largest value of all if that is
 //! smaller. The same layout as HdrHistogram's, with shifts alone.
 

@@ -241,3 +241,15 @@ fn what_was_used_beyond_the_estimate_is_owed() {
         assert_eq!(limiter.check(SimTime(0), &ask), Verdict::At(SimTime(24_100_000_000)));
     }
 }
+
+/// GCRA over a store of whole seconds: the gap is round(period / limit), so seven a minute become one every 9 s, and
+/// two hundred a minute one every 0 s, which never limits.
+#[test]
+fn a_gap_of_whole_seconds_lets_fewer_pass_or_all() {
+    let admitted_in_an_hour = |rate: &str| {
+        let keys = format!("kind = 'gcra'\nrate = '{rate}'\nburst = 1\ninterval_resolution = '1s'");
+        passed(&mut *limiter(&keys), (0..36_000).map(|tenth| (tenth * 100_000_000, 1)))
+    };
+    assert_eq!(admitted_in_an_hour("7/60s"), 400, "6.67 a minute");
+    assert_eq!(admitted_in_an_hour("200/60s"), 36_000, "all");
+}

@@ -3,7 +3,10 @@
 use super::options::{BURST, RATE, above_zero, limiter};
 use super::{Kind, StageSpec};
 use crate::limiter::gcra::Gcra;
+use crate::limiter::unlimited::Unlimited;
+use crate::scenario::client::not_zero;
 use crate::section::{Amount, Section};
+use crate::time::Nanos;
 use crate::units::MAX_AMOUNT;
 
 pub(super) const KIND: Kind =
@@ -34,5 +37,22 @@ fn read(s: &mut Section) -> StageSpec {
             beyond.saturating_add(1).min(MAX_AMOUNT)
         }
     };
-    limiter(s, Gcra { rate, burst })
+    let resolution =
+        s.get("interval_resolution", "what the gap between cells is rounded to; exact unless said");
+    not_zero(s, "interval_resolution", resolution);
+    match resolution.filter(|resolution| *resolution != Nanos::ZERO) {
+        None => limiter(s, Gcra { rate, burst }),
+        Some(resolution) => match Gcra::rounded(rate, burst, resolution) {
+            Some(rounded) => limiter(s, rounded),
+            None => {
+                let what = format!("the gap of `{}` rounds to nothing: it never limits", s.path());
+                s.warning(
+                    "interval_resolution",
+                    what,
+                    "this is what such a store does; take it out for the exact rate",
+                );
+                limiter(s, Unlimited)
+            }
+        },
+    }
 }
