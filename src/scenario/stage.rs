@@ -36,6 +36,7 @@ pub struct Stage {
 
 /// What a stage does.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a scenario has few stages, and most are limiters")]
 pub enum StageSpec {
     /// A limiter.
     Limiter(Limit),

@@ -126,7 +126,7 @@ fn read_slice(s: &mut Section, preset: Option<Nanos>) -> Option<Nanos> {
         "in which requests are counted, and tokens by the minute; refills unless said",
     );
     let slice = slice.or(preset)?;
-    if slice == Nanos::ZERO || Nanos::secs(60).0 % slice.0 != 0 {
+    if slice == Nanos::ZERO || !Nanos::secs(60).0.is_multiple_of(slice.0) {
         let what = format!("`{}` of {slice} does not divide a minute", s.path_of("slice"));
         s.problem("slice", what, "write `1s` or `10s`");
         return None;
