@@ -34,7 +34,7 @@ pub enum Basis {
     Reset,
     /// Always the same, also for what never passes.
     Constant(Nanos),
-    /// [`Doubling`], also for what never passes.
+    /// A number of seconds that doubles while many are refused, also for what never passes.
     Doubling,
 }
 
