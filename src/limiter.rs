@@ -127,6 +127,8 @@ pub trait Limiter: Send {
     fn colour(&self, _now: SimTime, _ask: &Ask) -> Option<&'static str> {
         None
     }
+    /// What it has counted since the start beside its decisions: name, number.
+    fn counts(&self, _visit: &mut dyn FnMut(&'static str, u64)) {}
     /// Applies a change of the scenario. A knob that it doesn't have changes nothing.
     fn change(&mut self, now: SimTime, knob: Knob);
     /// Reads the gauges since the last reading: name, reading.

@@ -121,6 +121,9 @@ impl Probe {
             Format::Json => screen.result(&table(&COLUMNS, decided).to_text(Layout::Json))?,
             Format::Human => screen.result(&for_people(decided).to_text(Layout::Human))?,
         }
+        chain.counts(&mut |number, name, count| {
+            screen.note(&format!("`{}`: {count} {}", limiters.names[number], name.replace('_', " ")));
+        });
         match backward_asks(&asks, &limiters, &texts) {
             None => Ok(()),
             Some(problems) => Err(Stop { problems, texts, told: false }),

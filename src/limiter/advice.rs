@@ -131,6 +131,10 @@ impl Limiter for Advised {
         self.limiter.binding(now, ask)
     }
 
+    fn counts(&self, visit: &mut dyn FnMut(&'static str, u64)) {
+        self.limiter.counts(visit);
+    }
+
     fn change(&mut self, now: SimTime, knob: Knob) {
         self.limiter.change(now, knob);
     }

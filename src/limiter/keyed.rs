@@ -137,6 +137,18 @@ impl<R: Rule> Limiter for Keyed<R> {
         rule.colour(state, now, self.charge.asked(ask))
     }
 
+    /// Over all keys that are kept.
+    fn counts(&self, visit: &mut dyn FnMut(&'static str, u64)) {
+        let mut sums: Vec<(&'static str, u64)> = Vec::new();
+        self.rule.counts(&self.fresh, &mut |name, _| sums.push((name, 0)));
+        for state in self.states.values() {
+            let mut sum = sums.iter_mut();
+            self.rule
+                .counts(state, &mut |_, count| sum.next().into_iter().for_each(|(_, sum)| *sum += count));
+        }
+        sums.into_iter().for_each(|(name, sum)| visit(name, sum));
+    }
+
     /// Applies to every key but those with a rule of their own.
     fn change(&mut self, now: SimTime, knob: Knob) {
         if let Some(rule) = self.rule.with(knob) {
@@ -164,14 +176,7 @@ impl<R: Rule> Limiter for Keyed<R> {
             let mean = sum / self.states.len() as f64;
             visit("level_of_keys", Reading { avg: mean, min, max, last: mean, area: 0 });
         }
-        let mut sums: Vec<(&'static str, u64)> = Vec::new();
-        self.rule.counts(&self.fresh, &mut |name, _| sums.push((name, 0)));
-        for state in self.states.values() {
-            let mut sum = sums.iter_mut();
-            self.rule
-                .counts(state, &mut |_, count| sum.next().into_iter().for_each(|(_, sum)| *sum += count));
-        }
-        sums.into_iter().for_each(|(name, sum)| visit(name, Reading::count(sum)));
+        self.counts(&mut |name, count| visit(name, Reading::count(count)));
     }
 }
 

@@ -97,6 +97,10 @@ impl<R: Rule> Limiter for Single<R> {
         self.rule.colour(&self.state, now, self.charge.asked(ask))
     }
 
+    fn counts(&self, visit: &mut dyn FnMut(&'static str, u64)) {
+        self.rule.counts(&self.state, visit);
+    }
+
     fn change(&mut self, now: SimTime, knob: Knob) {
         if let Some(rule) = self.rule.with(knob) {
             self.metered(now, |_, _| {});
@@ -109,7 +113,7 @@ impl<R: Rule> Limiter for Single<R> {
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) {
         self.metered(now, |_, _| {});
         visit("level", self.meter.read(now));
-        self.rule.counts(&self.state, &mut |name, count| visit(name, Reading::count(count)));
+        self.counts(&mut |name, count| visit(name, Reading::count(count)));
     }
 }
 

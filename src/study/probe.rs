@@ -54,6 +54,13 @@ impl Chain {
         Chain { limiters, take }
     }
 
+    /// What the limiters have counted since the start beside their decisions: the limiter's number, name, count.
+    pub fn counts(&self, visit: &mut dyn FnMut(usize, &'static str, u64)) {
+        for (number, limiter) in self.limiters.iter().enumerate() {
+            limiter.counts(&mut |name, count| visit(number, name, count));
+        }
+    }
+
     /// Decides on one ask. If time has gone back, each limiter does what its kind does.
     pub fn decide(&mut self, event: &Event) -> Decision {
         let Event { at: now, ask } = *event;
