@@ -68,8 +68,24 @@ pub struct Kind {
     pub name: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
+    /// What the reference says of it.
+    pub page: Page,
     /// Reads its keys.
     pub read: fn(&mut Section) -> StageSpec,
+}
+
+/// What the reference says of a kind beside its keys, in Markdown.
+pub struct Page {
+    /// The question that it answers.
+    pub question: &'static str,
+    /// How it decides, and the bound on what passes in a window where there is one.
+    pub formula: &'static str,
+    /// Who defined it: papers, standards, products.
+    pub source: &'static str,
+    /// The words of its dialects or presets, and what is particular to each.
+    pub dialects: &'static [(&'static str, &'static str)],
+    /// Limiters as `tidegate probe` takes them, one for each dialect or setting that lets another most pass.
+    pub examples: &'static [&'static str],
 }
 
 /// Every kind of stage.

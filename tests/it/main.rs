@@ -13,6 +13,7 @@ mod lesson;
 mod naive;
 mod nginx;
 mod oracle;
+mod pages;
 mod probe;
 mod problems;
 mod queueing;

@@ -162,6 +162,7 @@ fn it_and_the_documents_name_files_that_are_there() {
     for (folder, file) in [
         ("", "README.md"),
         ("docs", "scenario.md"),
+        ("docs", "limiters.md"),
         ("docs", "output.md"),
         ("docs", "architecture.md"),
         ("docs", "development.md"),

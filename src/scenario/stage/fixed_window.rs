@@ -1,15 +1,49 @@
 //! `kind = "fixed_window"`.
 
 use super::options::{boxed, keeping, limit_and_window, max_wait};
-use super::{Kind, StageSpec};
+use super::{Kind, Page, StageSpec};
 use crate::limiter::fixed_window::{FixedWindow, Opens};
 use crate::limiter::ticks::Ticks;
 use crate::section::Section;
 use crate::time::Nanos;
 use std::sync::Arc;
 
-pub(super) const KIND: Kind =
-    Kind { name: "fixed_window", about: "lets so many pass in each window, and begins the next anew", read };
+pub(super) const KIND: Kind = Kind {
+    name: "fixed_window",
+    about: "lets so many pass in each window, and begins the next anew",
+    page: PAGE,
+    read,
+};
+
+const PAGE: Page = Page {
+    question: "How many may pass in each minute, hour or day of the clock?",
+    formula: "The window is ⌊now / W⌋; a new one begins with count 0. An ask of n passes if count + n ≤ limit, and adds \
+        n; else it waits for the window's end. Across a boundary 2 · limit pass within one length of the \
+        window.",
+    source: "The counter that every store can keep (Redis, INCR and EXPIRE); tower's `RateLimit`; Resilience4j, \
+        `AtomicRateLimiter`",
+    dialects: &[
+        ("exact", "windows aligned to the clock, or opened by the first ask after the last one (`opens`)"),
+        (
+            "redis_countdown",
+            "opened by the first hit; counts down, and a clock that steps back opens a new window",
+        ),
+        (
+            "resilience4j",
+            "cycles from the start; what comes too early takes from later cycles and starts there, at most \
+        `max_wait` later",
+        ),
+        ("tower", "opened by the first hit; a window is over at its last instant; only what passes counts"),
+    ],
+    examples: &[
+        r#"{ kind = "fixed_window", limit = 10, window = "1s" }"#,
+        r#"{ kind = "fixed_window", limit = 10, window = "1s", count_rejected = true }"#,
+        r#"{ kind = "fixed_window", limit = 10, window = "1s", opens = "first_hit" }"#,
+        r#"{ kind = "fixed_window", limit = 10, window = "1s", dialect = "redis_countdown" }"#,
+        r#"{ kind = "fixed_window", limit = 10, window = "1s", dialect = "resilience4j" }"#,
+        r#"{ kind = "fixed_window", limit = 10, window = "1s", dialect = "tower" }"#,
+    ],
+};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Dialect {

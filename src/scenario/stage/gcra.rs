@@ -1,7 +1,7 @@
 //! `kind = "gcra"`.
 
 use super::options::{BURST, RATE, above_zero, limiter};
-use super::{Kind, StageSpec};
+use super::{Kind, Page, StageSpec};
 use crate::limiter::gcra::Gcra;
 use crate::limiter::unlimited::Unlimited;
 use crate::scenario::client::not_zero;
@@ -10,7 +10,18 @@ use crate::time::Nanos;
 use crate::units::MAX_AMOUNT;
 
 pub(super) const KIND: Kind =
-    Kind { name: "gcra", about: "spaces calls by a rate, with a burst of tolerance", read };
+    Kind { name: "gcra", about: "spaces calls by a rate, with a burst of tolerance", page: PAGE, read };
+
+const PAGE: Page = Page {
+    question: "Do calls keep their spacing, but for a few that come early?",
+    formula: "T = 1 / rate, τ = T · (burst − 1), TAT the theoretical arrival time. An ask of n passes if TAT + T \
+        · (n − 1) − τ ≤ now; then TAT ← max(TAT, now) + T · n. In a window W no more than burst + rate · W \
+        pass: it decides as a token bucket that starts full. With interval_resolution T is rounded to a multiple \
+        of it, half up; one that rounds to nothing limits nothing.",
+    source: "ITU-T I.371, annex A, virtual scheduling; `max_burst` as redis-cell counts it",
+    dialects: &[],
+    examples: &[r#"{ kind = "gcra", rate = "10/s", burst = 20 }"#],
+};
 
 fn read(s: &mut Section) -> StageSpec {
     let rate = s.need("rate", RATE);

@@ -1,7 +1,7 @@
 //! `kind = "leaky_meter"`.
 
 use super::options::{RATE, keeping};
-use super::{Kind, StageSpec};
+use super::{Kind, Page, StageSpec};
 use crate::limiter::leaky_meter::LeakyMeter;
 use crate::limiter::nginx::Nginx;
 use crate::section::{Amount, Section};
@@ -10,7 +10,30 @@ use crate::units::{MAX_AMOUNT, Rate};
 pub(super) const KIND: Kind = Kind {
     name: "leaky_meter",
     about: "lets pass what drains at a rate; delays an excess, and refuses one above a burst",
+    page: PAGE,
     read,
+};
+
+const PAGE: Page = Page {
+    question: "How far above the rate may calls come, and which of them have to slow down for it?",
+    formula: "e ← max(0, e − rate · Δ + 1) + n − 1; the first ask of an idle meter is no excess. Refused if e \
+        would be above burst; starts (e − delay) / rate later if e is above delay. In a window W no more \
+        than burst + 1 + rate · W start.",
+    source: "nginx, `ngx_http_limit_req_module.c`",
+    dialects: &[
+        (
+            "nginx",
+            "whole milliseconds and thousandths of a request; what drains and the delay are cut to whole ones",
+        ),
+        ("exact", "whole credits to the nanosecond; the limit of finer and finer clocks"),
+    ],
+    examples: &[
+        r#"{ kind = "leaky_meter", rate = "10/s" }"#,
+        r#"{ kind = "leaky_meter", rate = "10/s", burst = 20 }"#,
+        r#"{ kind = "leaky_meter", rate = "10/s", burst = 20, delay = 8 }"#,
+        r#"{ kind = "leaky_meter", rate = "10/s", burst = 20, nodelay = true }"#,
+        r#"{ kind = "leaky_meter", rate = "10/s", burst = 20, nodelay = true, dialect = "exact" }"#,
+    ],
 };
 
 #[derive(Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
 //! `kind = "leaky_queue"`.
 
 use super::options::{keeping, max_wait};
-use super::{Kind, StageSpec};
+use super::{Kind, Page, StageSpec};
 use crate::limiter::sentinel_pacer::SentinelPacer;
 use crate::limiter::smooth_pacer::SmoothPacer;
 use crate::limiter::uber_pacer::UberPacer;
@@ -9,8 +9,37 @@ use crate::section::{Section, Value};
 use crate::time::Nanos;
 use crate::units::Rate;
 
-pub(super) const KIND: Kind =
-    Kind { name: "leaky_queue", about: "lets calls start in equal gaps, each waiting for its turn", read };
+pub(super) const KIND: Kind = Kind {
+    name: "leaky_queue",
+    about: "lets calls start in equal gaps, each waiting for its turn",
+    page: PAGE,
+    read,
+};
+
+const PAGE: Page = Page {
+    question: "Can bursts be smoothed away, so that work starts at an even pace?",
+    formula: "turn ← max(now, turn + n / rate); the ask starts at its turn, or is refused if that is more than \
+        max_wait away. In a window W about rate · W start, and with Uber up to slack more.",
+    source: "Sentinel, `ThrottlingController`; uber-go/ratelimit, `limiter_atomic_int64.go`; Failsafe's smooth \
+        rate limiter",
+    dialects: &[
+        (
+            "sentinel",
+            "gaps in whole milliseconds if the rate fits them, else nanoseconds; turns nobody took are lost",
+        ),
+        (
+            "uber",
+            "gaps in whole nanoseconds; never refuses; up to `slack` turns that nobody took are made up for at \
+        once",
+        ),
+        ("failsafe", "turns lie on a grid from the start; `max_wait` is `unlimited` unless given"),
+    ],
+    examples: &[
+        r#"{ kind = "leaky_queue", rate = "10/s" }"#,
+        r#"{ kind = "leaky_queue", rate = "10/s", dialect = "uber", slack = 10 }"#,
+        r#"{ kind = "leaky_queue", rate = "10/s", dialect = "failsafe" }"#,
+    ],
+};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Dialect {

@@ -1,7 +1,7 @@
 //! `kind = "srtcm"` and `kind = "trtcm"`, by the names of their RFCs or by ours.
 
 use super::options::{above_zero, keeping};
-use super::{Kind, StageSpec};
+use super::{Kind, Page, StageSpec};
 use crate::limiter::srtcm::SrTcm;
 use crate::limiter::token_bucket::TokenBucket;
 use crate::limiter::trtcm::TrTcm;
@@ -11,13 +11,35 @@ use crate::units::Rate;
 pub(super) const SINGLE_RATE: Kind = Kind {
     name: "srtcm",
     about: "marks green within a burst, yellow within an excess burst, and refuses what is red",
+    page: SINGLE_RATE_PAGE,
     read: single_rate,
 };
 
 pub(super) const TWO_RATES: Kind = Kind {
     name: "trtcm",
     about: "marks green within one rate, yellow within a peak rate, and refuses what is red",
+    page: TWO_RATES_PAGE,
     read: two_rates,
+};
+
+const SINGLE_RATE_PAGE: Page = Page {
+    question: "Which calls are within the rate, which make use of a quiet time before, and which are too many?",
+    formula: "The rate fills bucket C up to burst, and what overflows it fills bucket E up to excess_burst. \
+        Green if n ≤ C, which takes n from C; else yellow if n ≤ E, which takes n from E; else red: \
+        refused. In a window W no more than burst + excess_burst + rate · W pass.",
+    source: "RFC 2697, section 3, colour-blind",
+    dialects: &[],
+    examples: &[r#"{ kind = "srtcm", rate = "10/s", burst = 20, excess_burst = 10 }"#],
+};
+
+const TWO_RATES_PAGE: Page = Page {
+    question: "Which calls are within a promised rate, and which are above it but below a peak?",
+    formula: "The rate fills bucket C up to burst, peak_rate fills bucket P up to peak_burst. Red if n > P: refused; \
+        else n is taken from P, and it is yellow if n > C; else green, and taken from C too. In a window W \
+        no more than peak_burst + peak_rate · W pass.",
+    source: "RFC 2698, section 3, colour-blind",
+    dialects: &[],
+    examples: &[r#"{ kind = "trtcm", rate = "5/s", burst = 10, peak_rate = "10/s", peak_burst = 20 }"#],
 };
 
 const COMMITTED_RATE: &str = "the committed rate";

@@ -1,7 +1,7 @@
 //! `kind = "provider_quota"`, and `quota = { … }` of a downstream.
 
 use super::options::charging;
-use super::{Kind, StageSpec};
+use super::{Kind, Page, StageSpec};
 use crate::limiter::Mode;
 use crate::limiter::quota::{Amounts, Quota};
 use crate::request::Unit;
@@ -12,7 +12,36 @@ use std::sync::Arc;
 pub(super) const KIND: Kind = Kind {
     name: "provider_quota",
     about: "limits requests, tokens and work in flight as a provider of models does",
+    page: PAGE,
     read,
+};
+
+const PAGE: Page = Page {
+    question: "What will a provider of models let through, by its documented numbers?",
+    formula: "A call passes if every limit passes it. A limit of L per minute is a bucket of L that gains L / 60 \
+        s, so up to 2 · L pass within a minute; with a slice s, requests are counted in windows of s, ⌊L · \
+        s / 60 s⌋ in each, and tokens in windows of a minute.",
+    source: "The rate-limit pages of Anthropic, Azure OpenAI, OpenAI, Groq, Cerebras; Azure API Management, \
+        `llm-token-limit`",
+    dialects: &[
+        ("anthropic", "requests, tokens sent and tokens answered; the estimate, settled in the end"),
+        (
+            "azure_openai",
+            "requests in slices of 10 s and tokens by the minute; the declared maximum, for good",
+        ),
+        ("openai", "requests and tokens by the minute; the declared maximum, for good"),
+        ("groq", "requests and tokens by the minute and by the day; the estimate, settled in the end"),
+        ("cerebras", "requests and tokens by the minute, tokens by the day; the declared maximum, for good"),
+        (
+            "apim",
+            "tokens by the minute; the actual use afterwards, so that calls that run together overshoot",
+        ),
+        ("none", "the limits that are given, and no others"),
+    ],
+    examples: &[
+        r#"{ kind = "provider_quota", rpm = 60 }"#,
+        r#"{ kind = "provider_quota", rpm = 60, slice = "10s" }"#,
+    ],
 };
 
 /// What a provider documents.

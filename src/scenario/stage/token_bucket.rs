@@ -3,7 +3,7 @@
 use super::options::{
     BURST, PerSecond, Quota, RATE, above_zero, boxed, initial, limiter, max_wait, rate_and_burst,
 };
-use super::{Kind, StageSpec};
+use super::{Kind, Page, StageSpec};
 use crate::limiter::bandwidths::{Bandwidth, Bandwidths};
 use crate::limiter::go_rate::GoRate;
 use crate::limiter::interval_bucket::{Boundaries, IntervalBucket};
@@ -17,7 +17,42 @@ use std::sync::Arc;
 pub(super) const KIND: Kind = Kind {
     name: "token_bucket",
     about: "passes what its bucket holds; the bucket gains a rate up to a burst",
+    page: PAGE,
     read,
+};
+
+const PAGE: Page = Page {
+    question: "How much may come at once, and how much may come in the long run?",
+    formula: "level ← min(burst, level + rate · Δ). An ask of n passes if n ≤ level, and takes n; else the wait \
+        is ⌈(n − level) / rate⌉. In a window W no more than burst + rate · W pass.",
+    source: "ITU-T I.371, the leaky bucket as a meter; Bucket4j; Envoy's token bucket; golang.org/x/time/rate; \
+        juju/ratelimit",
+    dialects: &[
+        (
+            "exact",
+            "whole credits: one unit costs q of them and one nanosecond brings p, so only the wait is rounded",
+        ),
+        (
+            "go",
+            "doubles; an ask takes what is still to come, into debt, and starts when the debt is made up for, \
+        at most `max_wait` later",
+        ),
+        ("bucket4j", "as `exact`, but a clock that steps back brings nothing, where `exact` refuses it"),
+        ("envoy", "whole fills at `fill_interval` and its multiples, none between; always starts full"),
+        (
+            "juju",
+            "whole fills at multiples of the period; into debt without a bound, unless `max_wait` (`unlimited`) \
+        sets one",
+        ),
+    ],
+    examples: &[
+        r#"{ kind = "token_bucket", rate = "10/s", burst = 20 }"#,
+        r#"{ kind = "token_bucket", bandwidths = [{ rate = "10/s", burst = 20 }, { rate = "25/s", burst = 1 }] }"#,
+        r#"{ kind = "token_bucket", rate = "10/1s", burst = 20, refill = "interval" }"#,
+        r#"{ kind = "token_bucket", rate = "10/s", burst = 20, dialect = "go", max_wait = "1s" }"#,
+        r#"{ kind = "token_bucket", dialect = "envoy", fill_interval = "1s", tokens_per_fill = 10, max_tokens = 20 }"#,
+        r#"{ kind = "token_bucket", rate = "10/1s", burst = 20, dialect = "juju" }"#,
+    ],
 };
 
 #[derive(Clone, Copy, PartialEq)]

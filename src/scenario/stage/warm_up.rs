@@ -1,7 +1,7 @@
 //! `kind = "warm_up"`.
 
 use super::options::{PerSecond, RATE, keeping, max_wait};
-use super::{Kind, StageSpec};
+use super::{Kind, Page, StageSpec};
 use crate::limiter::guava::{Guava, Saving};
 use crate::limiter::sentinel_warm_up::SentinelWarmUp;
 use crate::scenario::client::not_zero;
@@ -9,8 +9,37 @@ use crate::section::Section;
 use crate::time::Nanos;
 use crate::units::Rate;
 
-pub(super) const KIND: Kind =
-    Kind { name: "warm_up", about: "lets less pass after silence, and more as calls keep coming", read };
+pub(super) const KIND: Kind = Kind {
+    name: "warm_up",
+    about: "lets less pass after silence, and more as calls keep coming",
+    page: PAGE,
+    read,
+};
+
+const PAGE: Page = Page {
+    question: "How fast may load come back to a service that has gone cold?",
+    formula: "Permits are saved in silence. Guava: an ask starts at max(now, free), and free moves on by the \
+        price of its permits, which is up to cold_factor / rate each while many are saved. Sentinel: with \
+        `above` permits over the warning level, 1 / (above · slope + 1 / rate) pass per second, else rate.",
+    source: "Guava, `SmoothRateLimiter.java`; Sentinel, `WarmUpController`",
+    dialects: &[
+        (
+            "guava",
+            "whole microseconds; the next ask pays for the last one; without `warm_up` saved permits are free, \
+        for `max_burst`",
+        ),
+        (
+            "sentinel",
+            "whole seconds; refuses instead of delaying; what passed is counted in two buckets of 500 ms, so a \
+        window that lies across them may pass more",
+        ),
+    ],
+    examples: &[
+        r#"{ kind = "warm_up", rate = "12/s" }"#,
+        r#"{ kind = "warm_up", rate = "12/s", warm_up = "2s" }"#,
+        r#"{ kind = "warm_up", rate = "12/s", warm_up = "2s", dialect = "sentinel" }"#,
+    ],
+};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Dialect {
