@@ -2,6 +2,7 @@
 
 use super::screen::{Screen, Stop};
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 use tidegate::problem::{Problem, did_you_mean};
 use tidegate::report::text::{Layout, Table};
 use tidegate::scenario::Scenario;
@@ -30,7 +31,30 @@ struct Entry {
     table: String,
     kind: String,
     about: String,
+    /// Who defined it, where the registry says so.
+    source: Option<&'static str>,
     params: Vec<Param>,
+}
+
+/// An entry of the list as programs read it: the columns that people see, then all that is known of it.
+#[derive(Serialize)]
+struct Listed<'a> {
+    table: &'a str,
+    kind: &'a str,
+    about: &'a str,
+    r#trait: &'a str,
+    summary: &'a str,
+    source: Option<&'static str>,
+    parameters: Vec<Parameter<'a>>,
+}
+
+#[derive(Serialize)]
+struct Parameter<'a> {
+    name: &'a str,
+    shape: String,
+    default: Option<&'a str>,
+    required: bool,
+    about: String,
 }
 
 impl Policies {
@@ -41,8 +65,9 @@ impl Policies {
             Format::Md => Layout::Markdown,
         };
         let entries = entries();
-        let table = match &self.kind {
-            None => list(&entries),
+        let text = match &self.kind {
+            None if layout == Layout::Json => json(&entries)?,
+            None => list(&entries).to_text(layout),
             Some(word) => {
                 let mut found: Vec<&Entry> = entries.iter().filter(|entry| entry.kind == *word).collect();
                 if found.is_empty() {
@@ -51,10 +76,10 @@ impl Policies {
                 if found.is_empty() {
                     return Err(unknown(word, &entries).into());
                 }
-                settings(&found)
+                settings(&found).to_text(layout)
             }
         };
-        screen.result(&table.to_text(layout))?;
+        screen.result(&text)?;
         if self.kind.is_none() {
             screen.note("\nsettings of one kind: tidegate policies KIND");
         }
@@ -80,6 +105,7 @@ fn entries() -> Vec<Entry> {
             table: if is_admission { "admission" } else { "limiter" }.into(),
             kind: kind.name.into(),
             about: kind.about.into(),
+            source: Some(kind.page.source),
             params,
         });
     }
@@ -99,7 +125,13 @@ fn entries() -> Vec<Entry> {
         let about = all.iter().find(|param| format!("{}.", param.key) == under).map_or("", |param| param.doc);
         let words = kinds.map_or(vec![table.to_string()], |kinds| words(&kinds.shape));
         for kind in words {
-            entries.push(Entry { table: table.into(), kind, about: about.into(), params: params.clone() });
+            entries.push(Entry {
+                table: table.into(),
+                kind,
+                about: about.into(),
+                source: None,
+                params: params.clone(),
+            });
         }
     }
     entries
@@ -124,6 +156,38 @@ fn list(entries: &[Entry]) -> Table {
         table.rows.push(vec![entry.table.clone(), entry.kind.clone(), entry.about.clone()]);
     }
     table
+}
+
+fn json(entries: &[Entry]) -> Result<String, Problem> {
+    let listed: Vec<Listed> = entries.iter().map(Listed::of).collect();
+    let text = serde_json::to_string_pretty(&listed);
+    text.map(|text| text + "\n").map_err(|why| Problem::bug(format!("the list is no JSON: {why}")))
+}
+
+impl Listed<'_> {
+    fn of(entry: &Entry) -> Listed<'_> {
+        Listed {
+            table: &entry.table,
+            kind: &entry.kind,
+            about: &entry.about,
+            r#trait: &entry.table,
+            summary: &entry.about,
+            source: entry.source,
+            parameters: entry.params.iter().map(Parameter::of).collect(),
+        }
+    }
+}
+
+impl Parameter<'_> {
+    fn of(param: &Param) -> Parameter<'_> {
+        Parameter {
+            name: &param.key,
+            shape: param.shape.replace('`', ""),
+            default: param.default.as_deref(),
+            required: param.required,
+            about: param.doc.replace('`', ""),
+        }
+    }
 }
 
 fn settings(entries: &[&Entry]) -> Table {

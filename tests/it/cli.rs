@@ -510,7 +510,13 @@ fn policies_completions_and_man_describe_the_program() {
     }
     assert!(bench.ok(&["policies", "token_bucket", "--format", "md"]).contains("| token_bucket | burst |"));
     let json = bench.ok(&["policies", "--format", "json"]);
-    assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
+    let list: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let gcra = list.as_array().and_then(|all| all.iter().find(|entry| entry["kind"] == "gcra")).expect("it");
+    assert_eq!((&gcra["table"], &gcra["trait"]), (&"limiter".into(), &"limiter".into()), "{gcra}");
+    assert!(gcra["source"].as_str().is_some_and(|source| source.contains("I.371")), "{gcra}");
+    let refund = gcra["parameters"].as_array().and_then(|all| all.iter().find(|p| p["name"] == "refund"));
+    let refund = refund.expect("every limiter has it");
+    assert_eq!((&refund["default"], &refund["required"]), (&"true".into(), &false.into()), "{refund}");
     assert!(bench.fails(2, &["policies", "gcar"]).contains("did you mean `gcra`?"));
     assert!(bench.ok(&["completions", "bash"]).contains("tidegate"));
     assert!(bench.ok(&["man"]).contains(".TH tidegate"));
