@@ -2,12 +2,33 @@
 //!
 //! # Contract
 //!
-//! 1. What was pushed leaves exactly once: by `remove`, whether it starts, expires or is abandoned.
-//! 2. `first` and `next` walk all that wait, in the order of the discipline, and change nothing.
-//! 3. A ticket is pushed again only after it was removed.
+//! 1. What was pushed leaves exactly once: by `start`, or by `remove` if it is shed, expires or is abandoned.
+//! 2. `first` and `next` walk all that wait, in the order of the discipline, and change nothing. `start` goes on with
+//!    the walk: of those it has not come by, none is left out.
+//! 3. A ticket is pushed again only after it has left.
+//! 4. `sheds` is asked once for each that could start now; if it answers no, the attempt starts within that event.
+//! 5. Nobody is a `victim` unless that, with further victims if need be, makes room for who comes.
+//!
+//! [`Fifo`] is held by value. Every other queue is a [`line::Line`]: an order, bounds, and a law of dequeuing.
 
+pub mod adaptive_lifo;
+pub mod bounds;
+pub mod codel;
+pub mod controlled_delay;
+pub mod drr;
+pub mod edf;
+pub mod fair;
 pub mod fifo;
+pub mod flows;
+pub mod lifo;
+pub mod line;
+mod list;
+pub mod priority;
+pub mod sfq;
+mod sorted;
+pub mod weights;
 
+use crate::gauge::Reading;
 use crate::request::{Ask, Knob};
 use crate::time::{Nanos, SimTime};
 use fifo::Fifo;
@@ -16,18 +37,33 @@ use fifo::Fifo;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket(pub u32);
 
+/// Reads a gauge: its name and what it says since the last reading.
+pub type Visit<'a> = &'a mut dyn FnMut(&'static str, Reading);
+
 /// A queue discipline with its bounds. See the module's contract.
 pub trait Queue: Send {
     /// Whether one more may wait.
     fn has_room(&self, ask: &Ask) -> bool;
-    /// Lets it wait.
-    fn push(&mut self, now: SimTime, ticket: Ticket, ask: &Ask);
-    /// Takes it out.
-    fn remove(&mut self, ticket: Ticket);
+    /// Who is to leave for one that finds no room; `None` turns that one away.
+    fn victim(&self, _now: SimTime, _ask: &Ask) -> Option<Ticket> {
+        None
+    }
+    /// Lets it wait; its answer is of use up to `deadline`.
+    fn push(&mut self, now: SimTime, ticket: Ticket, ask: &Ask, deadline: SimTime);
+    /// Takes out one that leaves without starting.
+    fn remove(&mut self, now: SimTime, ticket: Ticket);
+    /// Whether one that could start now is shed instead.
+    fn sheds(&mut self, _now: SimTime, _ticket: Ticket) -> bool {
+        false
+    }
+    /// Takes out one that starts; answers whose turn it is then.
+    fn start(&mut self, now: SimTime, ticket: Ticket) -> Option<Ticket>;
+    /// One starts that found room and did not wait.
+    fn passed(&mut self, _now: SimTime, _ask: &Ask) {}
     /// The one whose turn it is.
-    fn first(&self) -> Option<Ticket>;
+    fn first(&self, now: SimTime) -> Option<Ticket>;
     /// The one whose turn comes after `ticket`, which waits.
-    fn next(&self, ticket: Ticket) -> Option<Ticket>;
+    fn next(&self, now: SimTime, ticket: Ticket) -> Option<Ticket>;
     /// How many wait.
     fn len(&self) -> u64;
     /// Whether none waits.
@@ -35,11 +71,13 @@ pub trait Queue: Send {
         self.len() == 0
     }
     /// The longest that one pushed now may wait; `None` is for ever.
-    fn max_wait(&self) -> Option<Nanos>;
+    fn max_wait(&self, now: SimTime) -> Option<Nanos>;
     /// Whether one that lacks room for its own key keeps those behind it from starting.
     fn head_of_line_blocks(&self) -> bool;
     /// Applies a change of the scenario: bounds apply to those pushed from now on.
     fn change(&mut self, knob: Knob);
+    /// Reads the gauges since the last reading.
+    fn gauges(&mut self, _now: SimTime, _visit: Visit<'_>) {}
 }
 
 /// Any queue, the common one by value, so that the engine's loop calls it directly.
@@ -77,29 +115,44 @@ impl Queue for AnyQueue {
     fn has_room(&self, ask: &Ask) -> bool {
         whichever!(self, queue => queue.has_room(ask))
     }
-    #[inline(always)]
-    fn push(&mut self, now: SimTime, ticket: Ticket, ask: &Ask) {
-        whichever!(self, queue => queue.push(now, ticket, ask))
+    fn victim(&self, now: SimTime, ask: &Ask) -> Option<Ticket> {
+        whichever!(self, queue => queue.victim(now, ask))
     }
     #[inline(always)]
-    fn remove(&mut self, ticket: Ticket) {
-        whichever!(self, queue => queue.remove(ticket))
+    fn push(&mut self, now: SimTime, ticket: Ticket, ask: &Ask, deadline: SimTime) {
+        whichever!(self, queue => queue.push(now, ticket, ask, deadline))
     }
     #[inline(always)]
-    fn first(&self) -> Option<Ticket> {
-        whichever!(self, queue => queue.first())
+    fn remove(&mut self, now: SimTime, ticket: Ticket) {
+        whichever!(self, queue => queue.remove(now, ticket))
     }
     #[inline(always)]
-    fn next(&self, ticket: Ticket) -> Option<Ticket> {
-        whichever!(self, queue => queue.next(ticket))
+    fn sheds(&mut self, now: SimTime, ticket: Ticket) -> bool {
+        whichever!(self, queue => queue.sheds(now, ticket))
+    }
+    #[inline(always)]
+    fn start(&mut self, now: SimTime, ticket: Ticket) -> Option<Ticket> {
+        whichever!(self, queue => queue.start(now, ticket))
+    }
+    #[inline(always)]
+    fn passed(&mut self, now: SimTime, ask: &Ask) {
+        whichever!(self, queue => queue.passed(now, ask))
+    }
+    #[inline(always)]
+    fn first(&self, now: SimTime) -> Option<Ticket> {
+        whichever!(self, queue => queue.first(now))
+    }
+    #[inline(always)]
+    fn next(&self, now: SimTime, ticket: Ticket) -> Option<Ticket> {
+        whichever!(self, queue => queue.next(now, ticket))
     }
     #[inline(always)]
     fn len(&self) -> u64 {
         whichever!(self, queue => queue.len())
     }
     #[inline(always)]
-    fn max_wait(&self) -> Option<Nanos> {
-        whichever!(self, queue => queue.max_wait())
+    fn max_wait(&self, now: SimTime) -> Option<Nanos> {
+        whichever!(self, queue => queue.max_wait(now))
     }
     #[inline(always)]
     fn head_of_line_blocks(&self) -> bool {
@@ -107,5 +160,8 @@ impl Queue for AnyQueue {
     }
     fn change(&mut self, knob: Knob) {
         whichever!(self, queue => queue.change(knob))
+    }
+    fn gauges(&mut self, now: SimTime, visit: Visit<'_>) {
+        whichever!(self, queue => queue.gauges(now, visit))
     }
 }

@@ -25,6 +25,7 @@ use crate::time::Nanos;
 use callers::{Population, Who};
 use directory::Directory;
 use event::{Change, Event, Parts, Schedule};
+use queue::Queue;
 use source::Document;
 use traffic::{Arrivals, DEFAULT_CLASS, Traffic};
 
@@ -62,7 +63,7 @@ pub struct Scenario {
     /// Limiters, then admission, each sorted by name.
     pub stages: Vec<stage::Stage>,
     /// Queues, sorted by name.
-    pub queues: Vec<queue::Queue>,
+    pub queues: Vec<Queue>,
     /// Policies, in the order of the file.
     pub policies: Vec<policy::Policy>,
     /// Events, in the order of time.
@@ -149,7 +150,11 @@ fn read<'a>(s: &mut Section<'a>, files: Option<&Document>) -> Scenario {
     let log = s.log();
     let classes = s.named("class", "classes of calls");
     let class_names = Directory::new("class", log, &classes);
-    let mut classes: Vec<Class> = classes.into_iter().map(|(name, s)| Class::read(name, s)).collect();
+    let queues = s.named("queue", "where work waits for room");
+    let queue_names = Directory::new("queue", log, &queues);
+    let queues: Vec<_> = queues.into_iter().map(|(name, s)| Queue::read(name, s, &class_names)).collect();
+    let mut classes: Vec<Class> =
+        classes.into_iter().map(|(name, s)| Class::read(name, s, &queues)).collect();
     let clients = s.named("client", "what callers do around each call");
     let client_names = Directory::new("client", log, &clients);
     let clients = clients.into_iter().map(|(name, s)| client::Client::read(name, s)).collect();
@@ -158,9 +163,6 @@ fn read<'a>(s: &mut Section<'a>, files: Option<&Document>) -> Scenario {
     let downstreams: Vec<_> =
         downstreams.into_iter().map(|(name, s)| downstream::Downstream::read(name, s, files)).collect();
     let (stage_names, stages) = read_stages(s, log);
-    let queues = s.named("queue", "where work waits for room");
-    let queue_names = Directory::new("queue", log, &queues);
-    let queues: Vec<_> = queues.into_iter().map(|(name, s)| queue::Queue::read(name, s)).collect();
 
     let traffics = s.named("traffic", "who calls, and when");
     let traffic_names = Directory::new("traffic", log, &traffics);
@@ -299,7 +301,7 @@ fn read_time(s: &mut Section) -> Time {
 }
 
 impl Class {
-    fn read(name: String, mut s: Section) -> Class {
+    fn read(name: String, mut s: Section, queues: &[Queue]) -> Class {
         let class = Class {
             name,
             priority: s.get_or("priority", 0, "the larger, the more important"),
@@ -308,12 +310,16 @@ impl Class {
                 .get("deadline", "how long after its birth a call's answer is of use; for ever unless said"),
         };
         client::not_zero(&s, "deadline", class.deadline);
-        for key in ["priority", "weight"].into_iter().filter(|key| s.has(key)) {
-            s.warning(
-                key,
-                format!("`{}` changes nothing yet", s.path_of(key)),
-                "no kind of stage or queue of this version looks at it",
-            );
+        let (by_priority, by_weight) =
+            (queues.iter().any(Queue::looks_at_priority), queues.iter().any(Queue::looks_at_weight));
+        for (key, matters, kind) in [
+            ("priority", by_priority, "`kind = \"priority\"`"),
+            ("weight", by_weight, "`kind = \"sfq\"` and `key = \"class\"`"),
+        ] {
+            if s.has(key) && !matters {
+                let what = format!("`{}` changes nothing: no queue looks at it", s.path_of(key));
+                s.warning(key, what, format!("take it out, or define a queue with {kind}"));
+            }
         }
         if class.weight == 0 {
             s.problem("weight", format!("`{}` is 0", s.path_of("weight")), "write 1 or more");

@@ -145,6 +145,18 @@ impl<'a> Section<'a> {
         self.word(key, names, None, true, doc)
     }
 
+    /// The same for a key that may be absent, which means the first word; `None` only if it is wrong.
+    pub fn choice_or_first<T: Copy>(
+        &mut self,
+        key: &str,
+        names: &[(&'static str, T)],
+        doc: &'static str,
+    ) -> Option<T> {
+        let absent = !self.has(key);
+        let found = self.word(key, names, Some(format!("\"{}\"", names[0].0)), false, doc);
+        if absent { Some(names[0].1) } else { found }
+    }
+
     fn word<T: Copy>(
         &mut self,
         key: &str,

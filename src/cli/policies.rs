@@ -6,6 +6,7 @@ use serde::Serialize;
 use tidegate::problem::{Problem, did_you_mean};
 use tidegate::report::text::{Layout, Table};
 use tidegate::scenario::Scenario;
+use tidegate::scenario::queue::{self, Queue};
 use tidegate::scenario::stage::KINDS;
 use tidegate::section::{Param, describe};
 
@@ -109,9 +110,18 @@ fn entries() -> Vec<Entry> {
             params,
         });
     }
+    for kind in queue::KINDS {
+        let params = describe(|section| _ = Queue::read_as(kind, "name".into(), section));
+        entries.push(Entry {
+            table: "queue".into(),
+            kind: kind.name.into(),
+            about: kind.about.into(),
+            source: Some(kind.source),
+            params,
+        });
+    }
     let all = Scenario::describe();
     for (table, under) in [
-        ("queue", "queue.NAME."),
         ("downstream", "downstream.NAME."),
         ("budget", "client.NAME.retry.budget."),
         ("client", "client.NAME."),

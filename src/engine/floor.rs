@@ -35,6 +35,8 @@ pub(super) struct Post<'a> {
 pub(super) enum Obstacle {
     /// Others are parked before it.
     Parked,
+    /// The queue has no room for it, unless somebody in it leaves.
+    Full,
     /// The limiters delay or refuse it.
     Limited(Limits),
     /// Stage number `stage` turns it away.
@@ -87,6 +89,9 @@ impl Post<'_> {
             // Those who came before go first, even if this one has room.
             Room::Some if self.live.line_blocks() => self.live.queue_number(),
             Room::Some => {
+                if let Some(queue) = &mut self.live.gate.queue {
+                    queue.passed(self.now, &attempt.ask);
+                }
                 self.start(index, attempt, from);
                 return Ok(());
             }
@@ -97,17 +102,24 @@ impl Post<'_> {
             return Err(Obstacle::Turned { stage, reason: self.live.reason(stage) });
         };
         if !queue.has_room(&attempt.ask) {
-            return Err(Obstacle::Turned { stage: self.live.queue_number(), reason: Reason::QueueFull });
+            return Err(Obstacle::Full);
         }
-        queue.push(self.now, Ticket(index), &attempt.ask);
+        self.enqueue(index, attempt, from);
+        Ok(())
+    }
+
+    /// Lets an attempt wait that the queue has room for.
+    #[inline(always)]
+    pub(super) fn enqueue(&mut self, index: u32, attempt: &mut Attempt, from: From) {
+        let Some(queue) = &mut self.live.gate.queue else { return };
+        queue.push(self.now, Ticket(index), &attempt.ask, attempt.deadline);
         attempt.state = State::Queued;
         self.recorder.enqueued(self.now, attempt.ledger, from);
-        if let Some(wait) = queue.max_wait() {
+        if let Some(wait) = queue.max_wait(self.now) {
             let about = reference(index, attempt.generation);
             let at = self.now.saturating_add(wait);
             self.calendar.set_timer(self.live.expiries, at, Moment::Expire, about);
         }
-        Ok(())
     }
 
     /// Starts service.
@@ -140,7 +152,7 @@ impl Post<'_> {
     /// Offers the waiting to what has room now, in the order of the queue, up to one that is to be shed.
     #[inline(always)]
     pub(super) fn offer(&mut self, attempts: &mut Slab<Attempt>) -> Option<(Ticket, Obstacle)> {
-        let mut turn = self.live.gate.queue.as_ref()?.first();
+        let mut turn = self.live.gate.queue.as_ref()?.first(self.now);
         while let Some(ticket) = turn {
             if self.live.is_full(self.downstream) {
                 break;
@@ -150,11 +162,14 @@ impl Post<'_> {
             let queue = self.live.gate.queue.as_mut()?;
             match room {
                 Room::None { for_all, .. } if for_all || queue.head_of_line_blocks() => break,
-                Room::None { .. } => turn = queue.next(ticket),
+                Room::None { .. } => turn = queue.next(self.now, ticket),
+                Room::Some if queue.sheds(self.now, ticket) => {
+                    let stage = self.live.queue_number();
+                    return Some((ticket, Obstacle::Turned { stage, reason: Reason::Shed }));
+                }
                 Room::Some => {
-                    turn = queue.next(ticket);
-                    queue.remove(ticket);
-                    if queue.max_wait().is_some() {
+                    turn = queue.start(self.now, ticket);
+                    if queue.max_wait(self.now).is_some() {
                         self.calendar.timer_died(self.live.expiries);
                     }
                     self.start(ticket.0, attempt, From::Queue);

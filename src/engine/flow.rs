@@ -79,12 +79,15 @@ impl Engine<'_> {
         let stays = match obstacle {
             Obstacle::Parked => self.enter_behind(index),
             Obstacle::Limited(limits) => self.limited(index, limits),
+            Obstacle::Full => self.take_a_place(index, From::Arrival),
             Obstacle::Turned { stage, reason } => self.turned_away(index, From::Arrival, stage, reason),
         };
         if stays {
             let attempt = &mut self.attempts[index];
             let post = &mut self.floor.post(self.now, attempt.gate);
             self.clients[attempt.client as usize].wait(post, index, attempt);
+            let gate = attempt.gate as usize;
+            self.offer_behind(gate);
         }
     }
 
@@ -138,8 +141,26 @@ impl Engine<'_> {
         let attempt = &mut self.attempts[index];
         match self.floor.post(self.now, attempt.gate).seek_room(index, attempt, from) {
             Err(Obstacle::Turned { stage, reason }) => self.turned_away(index, from, stage, reason),
+            Err(Obstacle::Full) => self.take_a_place(index, from),
             _ => true,
         }
+    }
+
+    /// An attempt finds the queue full: it takes the place of those whom the queue gives up for it, or is turned
+    /// away; answers whether it stays.
+    fn take_a_place(&mut self, index: u32, from: From) -> bool {
+        let (gate, ask) = (self.attempts[index].gate, self.attempts[index].ask);
+        let stage = self.floor.gates[gate as usize].queue_number();
+        while let Some(queue) = &mut self.floor.gates[gate as usize].gate.queue {
+            if queue.has_room(&ask) {
+                self.floor.post(self.now, gate).enqueue(index, &mut self.attempts[index], from);
+                return true;
+            }
+            let Some(victim) = queue.victim(self.now, &ask) else { break };
+            self.leave_queue(victim.0);
+            self.turned_away(victim.0, From::Queue, stage, Reason::QueueFull);
+        }
+        self.turned_away(index, from, stage, Reason::QueueFull)
     }
 
     /// Turns away an attempt that has passed the limiters; it does not stay.
@@ -193,8 +214,8 @@ impl Engine<'_> {
         attempt.state = State::Outside;
         let live = &mut self.floor.gates[attempt.gate as usize];
         if let Some(queue) = &mut live.gate.queue {
-            queue.remove(Ticket(index));
-            if queue.max_wait().is_some() {
+            queue.remove(self.now, Ticket(index));
+            if queue.max_wait(self.now).is_some() {
                 self.floor.calendar.timer_died(live.expiries);
             }
         }

@@ -125,6 +125,7 @@ impl Engine<'_> {
         let (gate, ask, story) = (facts.gate as usize, facts.ask, facts.story());
         if facts.state == State::Delayed {
             self.seek_room(attempt, From::Deferred);
+            self.offer_behind(gate);
             return story;
         }
         if !self.floor.gates[gate].parked.is_head(attempt) {
@@ -134,6 +135,7 @@ impl Engine<'_> {
             Limits::Pass => {
                 self.leave_line(attempt);
                 self.seek_room(attempt, From::Deferred);
+                self.offer_behind(gate);
             }
             Limits::Delay(until) => {
                 self.leave_line(attempt);

@@ -135,7 +135,7 @@ impl Engine<'_> {
     }
 
     /// One has left the queue without starting: it may have been the first, which kept those behind it from starting.
-    fn offer_behind(&mut self, gate: usize) {
+    pub(super) fn offer_behind(&mut self, gate: usize) {
         let queue = &self.floor.gates[gate].gate.queue;
         if queue.as_ref().is_some_and(|queue| queue.head_of_line_blocks()) {
             self.offer(gate);

@@ -7,7 +7,7 @@ use crate::downstream::{AnyDownstream, Downstream, Use};
 use crate::gauge::Reading;
 use crate::limiter::Limiter;
 use crate::observe::Layout;
-use crate::queue::AnyQueue;
+use crate::queue::{AnyQueue, Queue};
 use crate::request::{ClassId, Knob};
 use crate::rng::Stream;
 use crate::time::{Nanos, SimTime};
@@ -154,6 +154,10 @@ pub(super) fn read_gauges(
         }
         for (name, stage) in names[gate.limiters.len()..].iter().zip(&mut gate.admissions) {
             stage.gauges(now, &mut |gauge, reading| visit(name, gauge, reading));
+        }
+        if let Some(queue) = &mut gate.queue {
+            let name = &names[gate.limiters.len() + gate.admissions.len()];
+            queue.gauges(now, &mut |gauge, reading| visit(name, gauge, reading));
         }
         let name = names.last().map_or("", String::as_str);
         if let Some(quota) = &mut gate.quota {

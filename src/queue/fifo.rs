@@ -3,30 +3,22 @@
 //! The edge: `max_length` counts those that wait, not those in service; 0 lets nobody wait. A length that is
 //! lowered below what waits turns nobody away who is in already.
 
+use super::line::{Item, Order};
+use super::list::{Ends, Links};
 use super::{Queue, Ticket};
 use crate::request::{Ask, Knob};
 use crate::time::{Nanos, SimTime};
 
-/// A FIFO queue: a doubly linked list whose links lie in one vector, indexed by ticket.
+/// A FIFO queue.
 #[derive(Clone, Debug)]
 pub struct Fifo {
     max_length: Option<u64>,
     max_wait: Option<Nanos>,
     head_of_line_blocks: bool,
-    links: Vec<Link>,
-    first: u32,
-    last: u32,
+    links: Links,
+    ends: Ends,
     len: u64,
 }
-
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    before: u32,
-    after: u32,
-}
-
-/// The end of the list: no ticket has this number, since the links alone would fill the memory first.
-const END: u32 = u32::MAX;
 
 impl Fifo {
     /// An empty queue; `None` is without bound.
@@ -35,9 +27,8 @@ impl Fifo {
             max_length,
             max_wait,
             head_of_line_blocks: false,
-            links: Vec::new(),
-            first: END,
-            last: END,
+            links: Links::default(),
+            ends: Ends::default(),
             len: 0,
         }
     }
@@ -46,10 +37,6 @@ impl Fifo {
     pub fn head_of_line(mut self, blocks: bool) -> Fifo {
         self.head_of_line_blocks = blocks;
         self
-    }
-
-    fn ticket(&self, index: u32) -> Option<Ticket> {
-        (index != END).then_some(Ticket(index))
     }
 }
 
@@ -60,49 +47,39 @@ impl Queue for Fifo {
     }
 
     #[inline]
-    fn push(&mut self, _now: SimTime, ticket: Ticket, _ask: &Ask) {
-        let index = ticket.0 as usize;
-        if self.links.len() <= index {
-            self.links.resize(index + 1, Link { before: END, after: END });
-        }
-        self.links[index] = Link { before: self.last, after: END };
-        match self.last {
-            END => self.first = ticket.0,
-            last => self.links[last as usize].after = ticket.0,
-        }
-        self.last = ticket.0;
+    fn push(&mut self, _now: SimTime, ticket: Ticket, _ask: &Ask, _deadline: SimTime) {
+        self.links.push(&mut self.ends, ticket.0);
         self.len += 1;
     }
 
     #[inline]
-    fn remove(&mut self, ticket: Ticket) {
-        let Link { before, after } = self.links[ticket.0 as usize];
-        match before {
-            END => self.first = after,
-            before => self.links[before as usize].after = after,
-        }
-        match after {
-            END => self.last = before,
-            after => self.links[after as usize].before = before,
-        }
+    fn remove(&mut self, _now: SimTime, ticket: Ticket) {
+        self.links.remove(&mut self.ends, ticket.0);
         self.len -= 1;
     }
 
     #[inline]
-    fn first(&self) -> Option<Ticket> {
-        self.ticket(self.first)
+    fn start(&mut self, now: SimTime, ticket: Ticket) -> Option<Ticket> {
+        let next = self.next(now, ticket);
+        self.remove(now, ticket);
+        next
     }
 
     #[inline]
-    fn next(&self, ticket: Ticket) -> Option<Ticket> {
-        self.ticket(self.links[ticket.0 as usize].after)
+    fn first(&self, _now: SimTime) -> Option<Ticket> {
+        self.ends.first().map(Ticket)
+    }
+
+    #[inline]
+    fn next(&self, _now: SimTime, ticket: Ticket) -> Option<Ticket> {
+        self.links.after(ticket.0).map(Ticket)
     }
 
     fn len(&self) -> u64 {
         self.len
     }
 
-    fn max_wait(&self) -> Option<Nanos> {
+    fn max_wait(&self, _now: SimTime) -> Option<Nanos> {
         self.max_wait
     }
 
@@ -119,12 +96,40 @@ impl Queue for Fifo {
     }
 }
 
+/// The same order in a line with other bounds, or with a law.
+#[derive(Clone, Debug, Default)]
+pub struct InOrder {
+    links: Links,
+    ends: Ends,
+}
+
+impl Order for InOrder {
+    fn push(&mut self, _now: SimTime, ticket: Ticket, _item: &Item<'_>) {
+        self.links.push(&mut self.ends, ticket.0);
+    }
+
+    fn remove(&mut self, _now: SimTime, ticket: Ticket) {
+        self.links.remove(&mut self.ends, ticket.0);
+    }
+
+    fn first(&self, _now: SimTime) -> Option<Ticket> {
+        self.ends.first().map(Ticket)
+    }
+
+    fn next(&self, _now: SimTime, ticket: Ticket) -> Option<Ticket> {
+        self.links.after(ticket.0).map(Ticket)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const NOW: SimTime = SimTime::ZERO;
+
     fn order(queue: &Fifo) -> Vec<u32> {
-        std::iter::successors(queue.first(), |ticket| queue.next(*ticket)).map(|ticket| ticket.0).collect()
+        let next = |ticket: &Ticket| queue.next(NOW, *ticket);
+        std::iter::successors(queue.first(NOW), next).map(|ticket| ticket.0).collect()
     }
 
     #[test]
@@ -132,11 +137,11 @@ mod tests {
         let (mut queue, ask) = (Fifo::new(Some(4), None), Ask::default());
         for ticket in [7, 2, 9, 4] {
             assert!(queue.has_room(&ask));
-            queue.push(SimTime::ZERO, Ticket(ticket), &ask);
+            queue.push(NOW, Ticket(ticket), &ask, NOW);
         }
         assert!(!queue.has_room(&ask));
         for (gone, rest) in [(9, vec![7, 2, 4]), (7, vec![2, 4]), (4, vec![2]), (2, vec![])] {
-            queue.remove(Ticket(gone));
+            queue.remove(NOW, Ticket(gone));
             assert_eq!(order(&queue), rest);
         }
         assert!(queue.is_empty());

@@ -3,6 +3,7 @@
 mod draws;
 mod gate;
 mod names;
+mod queue;
 
 use super::client::Budget;
 use super::rate::Law;
@@ -106,7 +107,7 @@ impl Prepared {
         let (clients, client_of) = clients(scenario, policy);
         let traffics: Result<Vec<_>, Problem> =
             (0..scenario.traffics.len()).map(|index| self.traffic(index, client_of[index], seed)).collect();
-        let (gate, stages) = gate::build(scenario, policy, &|key, name| self.number(key, name), seed);
+        let (gate, stages) = gate::build(self, policy, seed);
         let downstream = &scenario.downstreams[policy.downstream];
         Ok(Setup {
             layout: self.layout(GateLayout { target: downstream.name.clone(), stages }),

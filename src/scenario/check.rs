@@ -1,8 +1,9 @@
 //! What only the whole scenario shows: costs no limit passes, numbers too large together, listings that mislead.
 
 use super::directory::Directory;
+use super::queue::Queue;
 use super::stage::{Override, StageSpec};
-use super::traffic::Arrivals;
+use super::traffic::{Arrivals, Traffic};
 use super::{Scenario, policy::Policy};
 use crate::engine::Take;
 use crate::request::{Key, Unit};
@@ -55,6 +56,7 @@ pub fn check(scenario: &Scenario, places: &Places) {
         check_take(scenario, policy, number, places);
     }
     check_names(scenario, places);
+    scenario.queues.iter().for_each(|queue| check_weights(scenario, queue, places));
 }
 
 /// Classes that limits exempt, and keys that have numbers of their own.
@@ -87,6 +89,26 @@ fn check_names(scenario: &Scenario, places: &Places) {
             );
             places.log.warning(places.stages.span(number), what, "take them out, or mend the name");
         }
+    }
+}
+
+/// Weights of names that nobody has. Those of classes are looked up where they are read; traces may bring any.
+fn check_weights(scenario: &Scenario, queue: &Queue, places: &Places) {
+    let Some(shares) = queue.order.shares() else { return };
+    let population = match shares.key {
+        Key::Class => return,
+        Key::Tenant => &scenario.tenants,
+        Key::User => &scenario.users,
+        Key::Feature => &scenario.features,
+    };
+    let recorded = |traffic: &Traffic| matches!(traffic.arrivals, Arrivals::Trace(_));
+    if scenario.traffics.iter().any(recorded) {
+        return;
+    }
+    for (name, _) in shares.listed().iter().filter(|(name, _)| population.number(&name.value).is_none()) {
+        let what =
+            format!("`queue.{}` gives a weight to {}, whom no call is of", queue.name, quote(&name.value));
+        places.log.warning(name.span.clone(), what, "take it out, or name it in a traffic");
     }
 }
 

@@ -57,6 +57,33 @@ fn a_limited_service_allocates_nothing_for_an_event() {
     assert_eq!(allocations, 0, "for {events} events");
 }
 
+/// Half again as many calls as there is room for, in every order, with bounds and laws.
+#[test]
+fn no_queue_allocates_for_an_event() {
+    for queue in [
+        "kind = 'lifo'\non_overflow = 'oldest'",
+        "kind = 'adaptive_lifo'\nlifo_above = 50\ncontrolled_delay = {}",
+        "kind = 'priority'\nageing = '1s'\ncodel = {}",
+        "kind = 'edf'\non_overflow = 'expired'\ndrop_infeasible = '1ms'",
+        "kind = 'fair'\nkey = 'tenant'\nmax_predicted_wait = '100ms'",
+        "kind = 'drr'\nkey = 'tenant'\nunit = 'tokens'\nmax_tokens = 9000",
+        "kind = 'sfq'\nkey = 'tenant'\non_overflow = 'lowest_priority'",
+    ] {
+        let text = format!(
+            "version = 1\nduration = '30s'\n[class.gold]\npriority = 1\ndeadline = '100ms'\n\
+             [traffic.api]\nrate = '700/s'\ntenant = {{ count = 9, pick = 'zipf' }}\n\
+             tokens = {{ input = 30, output = 70 }}\n[traffic.top]\nrate = '300/s'\nclass = 'gold'\n\
+             [queue.line]\nmax_length = 200\n{queue}\n[downstream.d]\nconcurrency = 64\n\
+             service_time = {{ dist = 'exponential', mean = '95ms' }}\n\
+             [policy.p]\nqueue = 'line'\ndownstream = 'd'\n"
+        );
+        let (allocations, events) = allocations(&text, 15, 30);
+        assert!(events > 20_000, "{events}");
+        // A histogram of waits that is longer than any before doubles once in a while.
+        assert!(allocations <= 8, "{allocations} for {events} events of {queue}");
+    }
+}
+
 #[test]
 fn a_storm_of_retries_allocates_nothing_for_an_event() {
     let (allocations, events) = allocations(STORMY, 30, 60);

@@ -95,6 +95,18 @@ const QUEUES: &[&str] = &[
     "max_length = 6\nmax_wait = '1ns'\n",
     "max_length = 10\nmax_wait = '900ms'\nhead_of_line = 'block'\n",
     "max_length = 'unlimited'\nhead_of_line = 'block'\n",
+    "max_length = 3\non_overflow = 'oldest'\nhead_of_line = 'block'\n",
+    "kind = 'lifo'\nmax_length = 5\non_overflow = 'oldest'\nmax_wait = '700ms'\n",
+    "kind = 'adaptive_lifo'\nlifo_above = 4\nmax_length = 'unlimited'\ncontrolled_delay = { target = '50ms', interval = '300ms' }\n",
+    "kind = 'adaptive_lifo'\nlifo_above = '300ms'\nmax_length = 9\non_overflow = 'expired'\n",
+    "kind = 'priority'\nmax_length = 4\non_overflow = 'lowest_priority'\n",
+    "kind = 'priority'\nageing = '100ms'\nmax_length = 'unlimited'\ncodel = { target = '20ms', interval = '150ms' }\n",
+    "kind = 'edf'\ndrop_infeasible = '50ms'\nmax_length = 8\non_overflow = 'expired'\n",
+    "kind = 'fair'\nkey = 'tenant'\nmax_length = 'unlimited'\nmax_predicted_wait = '600ms'\non_overflow = 'oldest'\n",
+    "kind = 'drr'\nkey = 'tenant'\nunit = 'tokens'\nquantum = 10\nmax_length = 'unlimited'\nmax_tokens = 90\non_overflow = 'lowest_priority'\n",
+    "kind = 'drr'\nkey = 'feature'\nweights = { x = 3 }\nmax_length = 6\ncodel = {}\nmax_wait = '400ms'\n",
+    "kind = 'sfq'\nkey = 'class'\nmax_length = 'unlimited'\ncontrolled_delay = { dialect = 'folly', target = '40ms' }\n",
+    "kind = 'sfq'\nkey = 'user'\nunit = 'tokens'\nmax_length = 7\nmax_tokens = 60\non_overflow = 'oldest'\n",
 ];
 
 const SERVERS: &[&str] = &[

@@ -17,6 +17,7 @@ mod pages;
 mod probe;
 mod problems;
 mod queueing;
+mod queues;
 mod quota;
 mod readme;
 mod redis;

@@ -242,6 +242,63 @@ const WRONG_LINES: &[(usize, &str, &str)] = &[
         "service_time = { dist = \"empirical\" }",
         "15:16 `downstream.orders.service_time` takes either `values` or `file`",
     ),
+    // Queues.
+    (
+        21,
+        "max_length = 4\nkind = \"filo\"",
+        "22:8 `queue.line.kind` is `filo`, which is none of its words; did you mean `fifo`?",
+    ),
+    (
+        21,
+        "max_length = 4\nkind = \"lifo\"\nhead_of_line = \"block\"",
+        "23:1 `queue.line` has no key `head_of_line`",
+    ),
+    (21, "max_length = 4\nkind = \"fair\"", "20:1 `queue.line` lacks `key`"),
+    (
+        21,
+        "max_length = 4\nkind = \"drr\"\nkey = \"user\"\nquantum = 0",
+        "24:11 `queue.line.quantum` is 0: nothing ever starts; write 1 or more",
+    ),
+    (
+        21,
+        "max_length = 4\nkind = \"sfq\"\nkey = \"class\"\nweights = { gold = 2 }",
+        "24:13 there is no class `gold`; define one",
+    ),
+    (
+        21,
+        "max_length = 4\nkind = \"sfq\"\nkey = \"user\"\nweights = { bob = 2 }",
+        "24:13 `queue.line` gives a weight to `bob`, whom no call is of",
+    ),
+    (
+        21,
+        "max_length = 4\nkind = \"adaptive_lifo\"\nlifo_above = 10\nfifo_below = \"5ms\"",
+        "24:14 one of `lifo_above` and `fifo_below` is a number and one a length of time",
+    ),
+    (
+        21,
+        "max_length = 4\nkind = \"adaptive_lifo\"\nlifo_above = \"1s\"\nfifo_below = \"1s\"",
+        "24:14 `queue.line.fifo_below` is not below `lifo_above`",
+    ),
+    (
+        21,
+        "max_length = \"unlimited\"\non_overflow = \"oldest\"",
+        "22:15 `queue.line.on_overflow` never comes to pass in a queue without bound",
+    ),
+    (
+        21,
+        "max_length = 4\ncodel = {}\ncontrolled_delay = {}",
+        "23:20 `queue.line` has both `codel` and `controlled_delay`",
+    ),
+    (
+        21,
+        "max_length = 4\ncodel = { target = \"2s\" }",
+        "22:20 `queue.line.codel.target` is longer than the interval of 100ms",
+    ),
+    (
+        21,
+        "max_length = 4\n[class.gold]\npriority = 2\n[traffic.b]\nrate = \"1/s\"\nclass = \"gold\"",
+        "23:12 `class.gold.priority` changes nothing: no queue looks at it",
+    ),
     // Names.
     (5, "client = \"skd\"", "5:10 there is no client `skd`; did you mean `sdk`?"),
     (5, "client = \"sdk\"\nclass = \"gold\"", "6:9 there is no class `gold`; define one"),

@@ -4,7 +4,9 @@
 //! many seeds, since waits within one run are too alike for a standard error; the warm-up is several relaxation
 //! times, about (1 + cs²) / (1 − ρ)² services for a single server.
 
-use crate::support::{Estimate, Summary, no_faults, number, prepared, rows, setup, vectors, whole};
+use crate::support::{
+    Estimate, Summary, no_faults, number, prepared, rows, run_setup, setup, vectors, whole,
+};
 use serde_json::Value;
 use tidegate::engine::{self, Unwatched};
 use tidegate::observe::{
@@ -22,6 +24,8 @@ struct System {
     service: String,
     /// The most that may wait; `None` is without bound.
     queue: Option<u64>,
+    /// Further lines of the queue: its kind.
+    discipline: &'static str,
     /// Further lines: `stages = …` and the stages.
     stages: String,
     /// Seconds before results count.
@@ -43,6 +47,7 @@ fn mgc(servers: u64, rho: f64, service: &str, cs2: f64) -> System {
         servers: servers.to_string(),
         service: service.to_string(),
         queue: None,
+        discipline: "",
         stages: String::new(),
         warmup: 6.0 * relaxation,
         // A percentile of few relaxation times is too small on average.
@@ -130,7 +135,7 @@ impl System {
             Some(0) => ("", String::new()),
             bound => {
                 let bound = bound.map_or("'unlimited'".to_string(), |bound| bound.to_string());
-                ("queue = 'line'", format!("[queue.line]\nmax_length = {bound}"))
+                ("queue = 'line'", format!("[queue.line]\nmax_length = {bound}\n{}", self.discipline))
             }
         };
         format!(
@@ -282,6 +287,7 @@ fn a_loss_system_blocks_as_erlang_b_whatever_the_service_time() {
                 servers: servers.to_string(),
                 service: service.to_string(),
                 queue: Some(0),
+                discipline: "",
                 stages: String::new(),
                 warmup: 60.0,
                 calls: 4_000.0,
@@ -321,6 +327,7 @@ fn a_bounded_queue_blocks_and_delays_as_mmck() {
                 servers: c.to_string(),
                 service: EXPONENTIAL.to_string(),
                 queue: Some(k - c),
+                discipline: "",
                 stages: String::new(),
                 warmup: 10.0 * k as f64 + 100.0,
                 calls: 6_000.0,
@@ -409,6 +416,144 @@ fn first_in_first_out_has_the_second_moment_of_takacs() {
 }
 
 #[test]
+fn last_in_first_out_has_the_same_mean_and_a_larger_second_moment() {
+    let mut faults = Vec::new();
+    for row in table("mg1_fifo_vs_lifo") {
+        let rho = number(&row["rho"]);
+        let (service, cs2) = if row["service"] == "exponential" { (EXPONENTIAL, 1.0) } else { ("'1s'", 0.0) };
+        let runs = System { discipline: "kind = 'lifo'", ..mgc(1, rho, service, cs2) }.runs();
+        let second =
+            |run: &Seen| run.waits.iter().map(|wait| wait * wait).sum::<f64>() / run.waits.len() as f64;
+        let what = |key: &str| format!("{key} last in, first out at {rho}, {service}");
+        faults.extend(compare(what("Wq"), &runs, number(&row["Wq_mean"]), 0.0, Seen::wait_mean));
+        faults.extend(compare(what("E[Wq²]"), &runs, number(&row["Wq2_LIFO"]), 0.0, second));
+    }
+    no_faults(faults);
+}
+
+/// Two classes, the first before the second: rates, and lines that give each its service.
+fn two_classes(
+    queue: &str,
+    servers: u64,
+    rates: [f64; 2],
+    calls: [&str; 2],
+    service: &str,
+    length: f64,
+) -> String {
+    let [high, low] = rates.map(poisson);
+    let (warmup, duration) = ((length / 20.0).round(), length);
+    format!(
+        "version = 1\nduration = '{duration}s'\nwarmup = '{warmup}s'\ninterval = '100000s'\n\
+         [class.high]\npriority = 1\n[class.low]\n\
+         [traffic.high]\nclass = 'high'\n{high}\n{}\n[traffic.low]\nclass = 'low'\n{low}\n{}\n\
+         [downstream.server]\nconcurrency = {servers}\nservice_time = {service}\n\
+         [queue.line]\nmax_length = 'unlimited'\n{queue}\n\
+         [policy.plain]\nqueue = 'line'\ndownstream = 'server'\n",
+        calls[0], calls[1]
+    )
+}
+
+/// The mean waits of both classes, run by run.
+fn waits_by_class(text: &str) -> Vec<[f64; 2]> {
+    let prepared = prepared(text);
+    let run = |seed| {
+        let rows = run_setup(setup(&prepared, 0, seed));
+        ["high", "low"].map(|class| {
+            let of_class = |summary: &&Summary| summary.class.as_deref() == Some(class);
+            mean(&rows.summaries.iter().find(of_class).expect("it called").queue_wait)
+        })
+    };
+    (1..=SEEDS).map(run).collect()
+}
+
+fn compare_classes(what: &str, waits: &[[f64; 2]], expected: [f64; 2]) -> Vec<String> {
+    let fault = |class: usize| {
+        let values: Vec<f64> = waits.iter().map(|waits| waits[class]).collect();
+        Estimate::of(&values).fault(&format!("{what}, class {class}"), expected[class], 0.0)
+    };
+    [fault(0), fault(1)].into_iter().flatten().collect()
+}
+
+#[test]
+fn priorities_have_the_waits_of_cobham() {
+    let mut faults = Vec::new();
+    for row in table("mg1_priority") {
+        let pair = |key: &str| [0, 1].map(|class| number(&row[key][class]));
+        let what = row["desc"].as_str().expect("a description");
+        // The work is in tokens of a tenth of a millisecond, so that each class has its own.
+        let exponential = pair("ES2")[0] > pair("ES")[0] * pair("ES")[0];
+        let calls = pair("ES").map(|seconds| {
+            let tokens = (seconds * 10_000.0) as u64;
+            match exponential {
+                true => {
+                    format!("tokens = {{ input = 0, output = {{ dist = 'exponential', mean = {tokens} }} }}")
+                }
+                false => format!("tokens = {{ input = 0, output = {tokens} }}"),
+            }
+        });
+        let service = "{ base = '0s', per_output_token = '100us' }";
+        let [one, two] = &calls;
+        let text = two_classes("kind = 'priority'", 1, pair("lam"), [one, two], service, 30_000.0);
+        faults.extend(compare_classes(what, &waits_by_class(&text), pair("Wq_nonpreemptive")));
+    }
+    // Several servers with equal exponential services: what arrives waits C / cμ on average for the first to end, and
+    // the same factors hold.
+    for row in table("mmc").iter().filter(|row| whole(&row["c"]) > 1 && number(&row["ErlangC"]) > 0.3) {
+        let (c, rho) = (whole(&row["c"]), number(&row["rho"]));
+        if rho > 0.9 {
+            continue;
+        }
+        let rate = c as f64 * rho;
+        let first = number(&row["ErlangC"]) / c as f64;
+        let high = 0.4 * rho;
+        let expected = [first / (1.0 - high), first / (1.0 - high) / (1.0 - rho)];
+        let rates = [0.4 * rate, 0.6 * rate];
+        let text =
+            two_classes("kind = 'priority'", c, rates, ["", ""], EXPONENTIAL, (40_000.0 / rate).round());
+        faults.extend(compare_classes(&format!("M/M/{c} at {rho}"), &waits_by_class(&text), expected));
+    }
+    no_faults(faults);
+}
+
+/// Exponential patience as so many traffics, each with a client of one patience: the middles of equal parts.
+const PATIENCES: u64 = 250;
+
+#[test]
+fn impatient_callers_abandon_as_erlang_a_says() {
+    let mut faults = Vec::new();
+    for row in table("erlangA") {
+        let of = |key: &str| number(&row[key]);
+        let (servers, rate, theta) = (whole(&row["n"]), of("lam"), of("theta"));
+        let length = (6_000.0 / rate).round();
+        let warmup = (20.0 + 3.0 / theta).round();
+        let duration = warmup + length;
+        let mut text = format!(
+            "version = 1\nduration = '{duration}s'\nwarmup = '{warmup}s'\ninterval = '100000s'\n\
+             [downstream.server]\nconcurrency = {servers}\nservice_time = {EXPONENTIAL}\n\
+             [queue.line]\nmax_length = 'unlimited'\n[policy.plain]\nqueue = 'line'\ndownstream = 'server'\n"
+        );
+        for part in 0..PATIENCES {
+            let left = 1.0 - (part as f64 + 0.5) / PATIENCES as f64;
+            let patience = (-tidegate::math::ln(left) / theta * 1e9) as u64;
+            let each = poisson(rate / PATIENCES as f64);
+            text += &format!(
+                "[traffic.t{part}]\n{each}\nclient = 'c{part}'\n[client.c{part}]\ntimeout = '{patience}ns'\n"
+            );
+        }
+        let prepared = prepared(&text);
+        let summary = |seed| run_setup(setup(&prepared, 0, seed)).summaries[0].clone();
+        let runs: Vec<Summary> = (1..=SEEDS).map(summary).collect();
+        let abandoned: Vec<f64> =
+            runs.iter().map(|run| run.share(Count::AbandonedQueued, Count::Offered)).collect();
+        let busy: Vec<f64> = runs.iter().map(|run| run.utilization.expect("slots")).collect();
+        let what = |key: &str| format!("{servers} servers, {rate} a second, θ = {theta}: {key}");
+        faults.extend(Estimate::of(&abandoned).fault(&what("P(abandon)"), of("P_abandon"), 0.0));
+        faults.extend(Estimate::of(&busy).fault(&what("utilisation"), of("util"), 0.0));
+    }
+    no_faults(faults);
+}
+
+#[test]
 fn equal_gaps_before_an_exponential_server_have_the_waits_of_dm1() {
     let mut faults = Vec::new();
     for row in table("gim1").iter().filter(|row| row["model"] == "D/M/1") {
@@ -436,6 +581,7 @@ fn a_bucket_and_gcra_pass_the_share_of_poisson_calls_that_theory_says() {
                 servers: "unlimited".to_string(),
                 service: "'1ms'".to_string(),
                 queue: Some(0),
+                discipline: "",
                 stages: format!("stages = ['limit']\n[limiter.limit]\n{stage}"),
                 // From full, the bucket drifts like a walk with variance 1 + rho a second.
                 warmup: 200.0 + 3.0 * (burst * burst) as f64,
@@ -471,6 +617,7 @@ fn passes_the_share(
         servers: "unlimited".to_string(),
         service: "'1ms'".to_string(),
         queue: Some(0),
+        discipline: "",
         stages: format!("stages = ['limit']\n[limiter.limit]\n{stage}"),
         warmup: 20.0 * window_s,
         calls: 8_000.0,
@@ -518,6 +665,7 @@ fn a_concurrency_limit_before_unlimited_slots_blocks_as_erlang_b() {
             servers: "unlimited".to_string(),
             service: "{ dist = 'uniform', low = '500ms', high = '1500ms' }".to_string(),
             queue: Some(0),
+            discipline: "",
             stages: format!("stages = ['limit']\n[admission.limit]\nkind = 'concurrency'\nlimit = {limit}"),
             warmup: 30.0,
             calls: 6_000.0,

@@ -10,6 +10,7 @@ use tidegate::observe::{
     Count, GaugeRow, LatencyRow, OutcomeRow, Percentiles, Phase, RequestRow, Sink, SummaryRow, TimelineRow,
 };
 use tidegate::problem::Problem;
+use tidegate::queue::AnyQueue;
 use tidegate::request::Ask;
 use tidegate::scenario::Scenario;
 use tidegate::scenario::build::Prepared;
@@ -93,6 +94,15 @@ pub fn limit(keys: &str) -> tidegate::scenario::stage::Limit {
         StageSpec::Limiter(limit) => limit,
         _ => panic!("{keys} is no limiter"),
     }
+}
+
+/// The queue that `keys` describe, under `[queue.q]`; `more` are further tables, such as classes.
+pub fn queue(keys: &str, more: &str) -> AnyQueue {
+    let text = format!(
+        "version = 1\nduration = \"1s\"\n[traffic.t]\nat = [\"0s\"]\n[downstream.d]\nconcurrency = 1\n\
+         service_time = \"1s\"\n[policy.p]\nqueue = \"q\"\ndownstream = \"d\"\n{more}\n[queue.q]\n{keys}\n"
+    );
+    setup(&prepared(&text), 0, 1).gates.remove(0).queue.expect("the policy has a queue")
 }
 
 /// A call of so many tokens.

@@ -3,7 +3,7 @@
 use crate::support::no_faults;
 use std::fs;
 use std::path::{Path, PathBuf};
-use tidegate::scenario::stage::KINDS;
+use tidegate::scenario::{queue, stage};
 
 /// From below to above: each module may use those of earlier lines, and its own.
 const LAYERS: &[&[&str]] = &[
@@ -241,6 +241,7 @@ fn each_kind_of_the_registry_is_in_the_documents() {
         .filter(|(name, _)| name.ends_with(".md"))
         .map(|(_, path)| fs::read_to_string(path).expect("text"))
         .collect();
-    let lacking = KINDS.iter().filter(|kind| !documents.contains(&format!("\"{}\"", kind.name)));
-    no_faults(lacking.map(|kind| format!("docs: nothing about the kind \"{}\"", kind.name)));
+    let kinds = stage::KINDS.iter().map(|kind| kind.name).chain(queue::KINDS.iter().map(|kind| kind.name));
+    let lacking = kinds.filter(|kind| !documents.contains(&format!("\"{kind}\"")));
+    no_faults(lacking.map(|kind| format!("docs: nothing about the kind \"{kind}\"")));
 }

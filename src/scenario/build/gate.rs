@@ -1,24 +1,21 @@
 //! A policy's gate: its stages, its queue and its downstream as the engine takes them.
 
+use super::{Prepared, queue};
 use crate::admission::Admission;
 use crate::admission::concurrency::{Concurrency, KeyedConcurrency};
 use crate::downstream::AnyDownstream;
 use crate::downstream::slots::Slots;
 use crate::engine::{Change, Gate, Parking, Target};
 use crate::limiter::{Limiter, Options};
-use crate::queue::fifo::Fifo;
 use crate::request::Key;
 use crate::rng::Stream;
 use crate::scenario::stage::{Stage, StageSpec};
 use crate::scenario::{self, Scenario, event, policy};
 
 /// The policy's gate, and the names of what can turn work away in it.
-pub(super) fn build(
-    scenario: &Scenario,
-    policy: &policy::Policy,
-    number: &dyn Fn(Key, &str) -> Option<u32>,
-    seed: u64,
-) -> (Gate, Vec<String>) {
+pub(super) fn build(prepared: &Prepared, policy: &policy::Policy, seed: u64) -> (Gate, Vec<String>) {
+    let scenario = &prepared.scenario;
+    let number = &|key, name: &str| prepared.number(key, name);
     let (mut limiters, mut parking) = (Vec::new(), Vec::new());
     let mut admissions = Vec::new();
     let (mut limiter_names, mut admission_names) = (Vec::new(), Vec::new());
@@ -41,9 +38,7 @@ pub(super) fn build(
         .into_iter()
         .chain(queue.map(|queue| queue.name.clone()))
         .chain([scenario.downstreams[policy.downstream].name.clone()]);
-    let queue = queue.map(|queue| {
-        Fifo::new(queue.max_length, queue.max_wait).head_of_line(queue.head_of_line_blocks).into()
-    });
+    let queue = queue.map(|queue| queue::build(prepared, queue));
     let downstream = &scenario.downstreams[policy.downstream];
     let quota = downstream.quota.as_ref().map(|quota| {
         let luck = Stream::new(seed, &format!("downstream/{}/quota", downstream.name)).dice();

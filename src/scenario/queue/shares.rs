@@ -1,0 +1,71 @@
+//! `kind = "fair"`, `"drr"` and `"sfq"`: queues that share between keys.
+
+use super::{Kind, Order, Shares};
+use crate::request::{Key, Unit};
+use crate::section::{Amount, At, Section};
+
+pub(super) const FAIR: Kind = Kind {
+    name: "fair",
+    about: "one call of each key in turn",
+    question: "Does one caller's crowd keep the others waiting?",
+    formula: "round robin over keys",
+    source: "Nagle, RFC 970, 1985",
+    read: |s| Order::Fair(Shares { key: key(s), unit: Unit::Requests, weights: Some(Vec::new()) }),
+};
+
+pub(super) const DEFICIT_ROUND_ROBIN: Kind = Kind {
+    name: "drr",
+    about: "deficit round robin: a quantum for each key in turn, kept until it can be spent",
+    question: "Who gets how much when calls cost different amounts?",
+    formula: "deficit += quantum * weight; start while cost <= deficit",
+    source: "Shreedhar and Varghese, SIGCOMM 1995",
+    read: read_deficit_round_robin,
+};
+
+pub(super) const START_TIME_FAIR: Kind = Kind {
+    name: "sfq",
+    about: "start-time fair: capacity in proportion to weights, by virtual time",
+    question: "How close to its share does each key stay, over any stretch of time?",
+    formula: "S = max(v, F); F = S + cost / weight",
+    source: "Goyal, Vin and Cheng, SIGCOMM 1996",
+    read: |s| Order::StartTimeFair(shares(s)),
+};
+
+fn key(s: &mut Section) -> Key {
+    s.one_of("key", &Key::NAMES, None, "between whom capacity is shared")
+}
+
+fn shares(s: &mut Section) -> Shares {
+    let key = key(s);
+    let unit = s.one_of("unit", &Unit::NAMES, Some(Unit::Requests), "what is shared out");
+    let table = s.section("weights", "weights by name, 1 for others; those of the classes unless said");
+    Shares { key, unit, weights: table.map(read_weights) }
+}
+
+fn read_weights(mut s: Section) -> Vec<(At<String>, u32)> {
+    let mut weights = Vec::new();
+    for name in s.keys() {
+        let weight: u32 = s.need(&name, "the weight of this key");
+        if weight == 0 {
+            s.problem(&name, format!("`{}` is 0: it would never start", s.path_of(&name)), "write 1 or more");
+        }
+        weights.push((At { span: s.key_span(&name), value: name }, weight.max(1)));
+    }
+    s.finish();
+    weights
+}
+
+fn read_deficit_round_robin(s: &mut Section) -> Order {
+    let shares = shares(s);
+    let quantum: Option<Amount> =
+        s.get("quantum", "what each turn brings, times the weight; 1 request or 1000 tokens unless said");
+    if quantum == Some(Amount(0)) {
+        s.problem(
+            "quantum",
+            format!("`{}` is 0: nothing ever starts", s.path_of("quantum")),
+            "write 1 or more",
+        );
+    }
+    let usual = if shares.unit == Unit::Requests { 1 } else { 1_000 };
+    Order::DeficitRoundRobin(shares, quantum.map_or(usual, |quantum| quantum.0.max(1)))
+}
