@@ -4,7 +4,8 @@
 //! **Predicted wait** of one that comes behind `n` others: (n + 1) times the mean gap between starts from the line
 //! while somebody waits, which is the estimator QL of Ibrahim and Whitt (Real-Time Delay Estimation in Overloaded
 //! Multiserver Queues, 2009) with a measured rate. Each gap moves the mean by an eighth of the difference, rounded
-//! towards the mean; before the first gap nothing is predicted.
+//! towards the mean. Once nobody waits the mean is forgotten, so that one bad time can't keep everybody out for good;
+//! before the first gap nothing is predicted.
 //!
 //! **Victims** leave until there is room. Nobody leaves for one that would find no room all the same.
 
@@ -143,8 +144,11 @@ impl Room {
         self.victims.insert_at(ticket.0, place);
     }
 
-    /// One waits no more.
-    pub(super) fn left(&mut self, now: SimTime, ticket: Ticket) {
+    /// One waits no more, and so many still do.
+    pub(super) fn left(&mut self, now: SimTime, ticket: Ticket, len: u64) {
+        if len == 0 {
+            (self.last_start, self.mean_gap) = (None, None);
+        }
         self.tokens.down(now, self.tokens_of[ticket.0 as usize]);
         if self.bounds.overflow != Overflow::Newest {
             self.victims.remove(ticket.0);

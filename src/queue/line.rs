@@ -110,8 +110,8 @@ impl<O: Order> Line<O> {
 
     /// One has left.
     fn left(&mut self, now: SimTime, ticket: Ticket) {
-        self.room.left(now, ticket);
         self.len -= 1;
+        self.room.left(now, ticket, self.len);
         if let (0, Some(law)) = (self.len, &mut self.law) {
             law.emptied();
         }

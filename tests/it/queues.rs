@@ -605,6 +605,49 @@ fn codel_drops_at_the_instants_of_the_rfc() {
 }
 
 #[test]
+fn a_run_sheds_from_its_queue_what_the_loop_of_the_rfc_drops() {
+    // Twice as many as one server can take: 200 a second, 10 ms each, dequeued every 10 ms.
+    let rows = run("version = 1\nduration = '3s'\n[traffic.t]\nrate = '200/s'\narrivals = 'paced'\n\
+        [downstream.d]\nconcurrency = 1\nservice_time = '10ms'\n[policy.p]\nqueue = 'q'\ndownstream = 'd'\n\
+        [queue.q]\nmax_length = 'unlimited'\ncodel = {}\n");
+    let (mut slow, mut expected) = (Rfc::default(), BTreeMap::from([(0, (Some(0), "goodput"))]));
+    let (mut call, mut now) = (1, 0);
+    while expected.len() < 600 {
+        now += 10;
+        while call < 600 && u64::from(call) * 5 < now {
+            slow.waiting.push_back((u64::from(call) * 5 * MS, call));
+            call += 1;
+        }
+        let (started, shed) = slow.dequeue(now * MS);
+        expected.extend(shed.into_iter().map(|call| (call, (None, "shed"))));
+        expected.extend(started.map(|call| (call, (Some(now), "goodput"))));
+    }
+    let seen = rows.sorted_attempts().into_iter().map(|a| {
+        let end = if a.reason.is_empty() { a.outcome } else { a.reason };
+        assert!(a.reason.is_empty() || a.stage == "q");
+        (a.call as u32, (a.started.map(|at| at.0 / MS), end))
+    });
+    assert_eq!(seen.collect::<BTreeMap<_, _>>(), expected);
+    assert!(expected.values().filter(|(_, end)| *end == "shed").count() > 33);
+}
+
+#[test]
+fn a_slow_time_does_not_keep_everybody_out_for_good() {
+    // Eight times as slow for two seconds: the predicted wait is beyond the bound until the queue has been empty.
+    let rows = run("version = 1\nduration = '30s'\n[traffic.t]\nrate = '15/s'\narrivals = 'paced'\n\
+        [downstream.d]\nconcurrency = 1\nservice_time = '100ms'\n[policy.p]\nqueue = 'q'\ndownstream = 'd'\n\
+        [queue.q]\nmax_length = 'unlimited'\nmax_predicted_wait = '500ms'\n\
+        [[event]]\nname = 'slow'\nat = '5s'\nfor = '2s'\nset = { 'downstream.d.slowdown' = 8 }\n");
+    let started = |from: u64| {
+        rows.attempts
+            .iter()
+            .filter(move |a| a.started.is_some_and(|at| from * 1_000 * MS <= at.0 && a.arrived < at))
+            .count()
+    };
+    assert!(started(20) > 90, "{}", started(20));
+}
+
+#[test]
 fn codel_forgets_an_overload_once_the_line_has_been_empty() {
     // Overload for 500 ms, nothing for 10 s, then two wait for 6 ms.
     let keys = "max_length = 'unlimited'\ncodel = {}";
