@@ -40,10 +40,23 @@ pub struct Ticket(pub u32);
 /// Reads a gauge: its name and what it says since the last reading.
 pub type Visit<'a> = &'a mut dyn FnMut(&'static str, Reading);
 
+/// What becomes of one that could start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// It starts and is taken out; whose turn it is then.
+    Starts(Option<Ticket>),
+    /// It is shed, and still to be removed.
+    Shed,
+}
+
 /// A queue discipline with its bounds. See the module's contract.
 pub trait Queue: Send {
     /// Whether one more may wait.
     fn has_room(&self, ask: &Ask) -> bool;
+    /// Whether anybody ever leaves for one that finds no room.
+    fn has_victims(&self) -> bool {
+        false
+    }
     /// Who is to leave for one that finds no room; `None` turns that one away.
     fn victim(&self, _now: SimTime, _ask: &Ask) -> Option<Ticket> {
         None
@@ -58,8 +71,22 @@ pub trait Queue: Send {
     }
     /// Takes out one that starts; answers whose turn it is then.
     fn start(&mut self, now: SimTime, ticket: Ticket) -> Option<Ticket>;
+    /// Sheds one that could start, or takes it out to start.
+    #[inline(always)]
+    fn take_turn(&mut self, now: SimTime, ticket: Ticket) -> Turn {
+        if self.sheds(now, ticket) { Turn::Shed } else { Turn::Starts(self.start(now, ticket)) }
+    }
     /// One starts that found room and did not wait.
     fn passed(&mut self, _now: SimTime, _ask: &Ask) {}
+    /// Whether one that found room starts without waiting, because nobody waits whom it may not overtake.
+    #[inline(always)]
+    fn lets_pass(&mut self, now: SimTime, ask: &Ask) -> bool {
+        let passes = !self.head_of_line_blocks() || self.is_empty();
+        if passes {
+            self.passed(now, ask);
+        }
+        passes
+    }
     /// The one whose turn it is.
     fn first(&self, now: SimTime) -> Option<Ticket>;
     /// The one whose turn comes after `ticket`, which waits.
@@ -115,6 +142,10 @@ impl Queue for AnyQueue {
     fn has_room(&self, ask: &Ask) -> bool {
         whichever!(self, queue => queue.has_room(ask))
     }
+    #[inline(always)]
+    fn has_victims(&self) -> bool {
+        whichever!(self, queue => queue.has_victims())
+    }
     fn victim(&self, now: SimTime, ask: &Ask) -> Option<Ticket> {
         whichever!(self, queue => queue.victim(now, ask))
     }
@@ -135,8 +166,16 @@ impl Queue for AnyQueue {
         whichever!(self, queue => queue.start(now, ticket))
     }
     #[inline(always)]
+    fn take_turn(&mut self, now: SimTime, ticket: Ticket) -> Turn {
+        whichever!(self, queue => queue.take_turn(now, ticket))
+    }
+    #[inline(always)]
     fn passed(&mut self, now: SimTime, ask: &Ask) {
         whichever!(self, queue => queue.passed(now, ask))
+    }
+    #[inline(always)]
+    fn lets_pass(&mut self, now: SimTime, ask: &Ask) -> bool {
+        whichever!(self, queue => queue.lets_pass(now, ask))
     }
     #[inline(always)]
     fn first(&self, now: SimTime) -> Option<Ticket> {

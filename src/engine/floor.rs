@@ -9,7 +9,7 @@ use super::live::{Attempt, Slab, State, reference};
 use super::setup::limit;
 use crate::downstream::{AnyDownstream, Downstream};
 use crate::observe::{From, Recorder};
-use crate::queue::{Queue, Ticket};
+use crate::queue::{Queue, Ticket, Turn};
 use crate::request::{Ask, End, Reason};
 use crate::time::SimTime;
 
@@ -35,7 +35,7 @@ pub(super) struct Post<'a> {
 pub(super) enum Obstacle {
     /// Others are parked before it.
     Parked,
-    /// The queue has no room for it, unless somebody in it leaves.
+    /// The queue has no room for it, but somebody in it may leave.
     Full,
     /// The limiters delay or refuse it.
     Limited(Limits),
@@ -87,11 +87,8 @@ impl Post<'_> {
     ) -> Result<(), Obstacle> {
         let stage = match self.live.room(self.downstream, self.now, &attempt.ask) {
             // Those who came before go first, even if this one has room.
-            Room::Some if self.live.line_blocks() => self.live.queue_number(),
+            Room::Some if !self.live.lets_pass(self.now, &attempt.ask) => self.live.queue_number(),
             Room::Some => {
-                if let Some(queue) = &mut self.live.gate.queue {
-                    queue.passed(self.now, &attempt.ask);
-                }
                 self.start(index, attempt, from);
                 return Ok(());
             }
@@ -102,7 +99,10 @@ impl Post<'_> {
             return Err(Obstacle::Turned { stage, reason: self.live.reason(stage) });
         };
         if !queue.has_room(&attempt.ask) {
-            return Err(Obstacle::Full);
+            if queue.has_victims() {
+                return Err(Obstacle::Full);
+            }
+            return Err(Obstacle::Turned { stage: self.live.queue_number(), reason: Reason::QueueFull });
         }
         self.enqueue(index, attempt, from);
         Ok(())
@@ -163,12 +163,12 @@ impl Post<'_> {
             match room {
                 Room::None { for_all, .. } if for_all || queue.head_of_line_blocks() => break,
                 Room::None { .. } => turn = queue.next(self.now, ticket),
-                Room::Some if queue.sheds(self.now, ticket) => {
-                    let stage = self.live.queue_number();
-                    return Some((ticket, Obstacle::Turned { stage, reason: Reason::Shed }));
-                }
                 Room::Some => {
-                    turn = queue.start(self.now, ticket);
+                    let Turn::Starts(next) = queue.take_turn(self.now, ticket) else {
+                        let stage = self.live.queue_number();
+                        return Some((ticket, Obstacle::Turned { stage, reason: Reason::Shed }));
+                    };
+                    turn = next;
                     if queue.max_wait(self.now).is_some() {
                         self.calendar.timer_died(self.live.expiries);
                     }

@@ -189,10 +189,10 @@ impl LiveGate {
         self.gate.admissions.is_empty() && downstream.is_full()
     }
 
-    /// Whether someone waits whom nobody may overtake.
+    /// Whether one that has room starts without waiting.
     #[inline(always)]
-    pub(super) fn line_blocks(&self) -> bool {
-        self.gate.queue.as_ref().is_some_and(|queue| queue.head_of_line_blocks() && !queue.is_empty())
+    pub(super) fn lets_pass(&mut self, now: SimTime, ask: &Ask) -> bool {
+        self.gate.queue.as_mut().is_none_or(|queue| queue.lets_pass(now, ask))
     }
 
     /// The queue's number among the stages.

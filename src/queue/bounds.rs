@@ -93,6 +93,11 @@ impl Room {
             && max_predicted_wait.zip(predicted).is_none_or(|(max, wait)| wait <= max.0)
     }
 
+    /// Whether anybody ever leaves for one that comes.
+    pub(super) fn has_victims(&self) -> bool {
+        self.bounds.overflow != Overflow::Newest
+    }
+
     /// Who leaves first, if those that may leave make room.
     pub(super) fn victim(&self, now: SimTime, len: u64, ask: &Ask) -> Option<Ticket> {
         let victims = &self.victims;
@@ -150,7 +155,7 @@ impl Room {
             (self.last_start, self.mean_gap) = (None, None);
         }
         self.tokens.down(now, self.tokens_of[ticket.0 as usize]);
-        if self.bounds.overflow != Overflow::Newest {
+        if self.has_victims() {
             self.victims.remove(ticket.0);
         }
     }

@@ -123,6 +123,10 @@ impl<O: Order> Queue for Line<O> {
         self.room.is_left(self.len, ask)
     }
 
+    fn has_victims(&self) -> bool {
+        self.room.has_victims()
+    }
+
     fn victim(&self, now: SimTime, ask: &Ask) -> Option<Ticket> {
         self.room.victim(now, self.len, ask)
     }
