@@ -339,8 +339,8 @@ const WRONG_LINES: &[(usize, &str, &str)] = &[
     ),
     (
         15,
-        "service_time = \"1ms\"\nquota = { rpm = 3 }",
-        "16:9 `downstream.orders.quota` changes nothing yet; put a limiter of the kind `provider_quota` before",
+        "service_time = \"1ms\"\nquota = { rpm = 3, wait = true }",
+        "16:27 nothing waits for `downstream.orders.quota`; take it out",
     ),
     // Costs.
     (
