@@ -16,6 +16,7 @@ mod oracle;
 mod pages;
 mod probe;
 mod problems;
+mod queue_page;
 mod queueing;
 mod queues;
 mod quota;

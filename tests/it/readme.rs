@@ -163,6 +163,7 @@ fn it_and_the_documents_name_files_that_are_there() {
         ("", "README.md"),
         ("docs", "scenario.md"),
         ("docs", "limiters.md"),
+        ("docs", "queues.md"),
         ("docs", "output.md"),
         ("docs", "architecture.md"),
         ("docs", "development.md"),
