@@ -54,7 +54,7 @@ fn limiter(keys: &str) -> Box<dyn Limiter> {
 
 /// Name and nanoseconds of each limiter's decision.
 pub fn decisions(rounds: usize, decisions: u64) -> Vec<(String, f64)> {
-    for kind in KINDS.iter().filter(|kind| kind.name != "concurrency") {
+    for kind in KINDS.iter().filter(|kind| !super::admissions::is_admission(kind.name)) {
         assert!(ROWS.iter().any(|row| row.contains(&format!("'{}'", kind.name))), "no row for {}", kind.name);
     }
     let row = |keys: &&str| {

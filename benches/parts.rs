@@ -5,39 +5,15 @@ use std::fmt::Write;
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
-use tidegate::admission::concurrency::Concurrency;
-use tidegate::admission::{Admission, Answer};
 use tidegate::observe::{RequestRow, Sink, Sketch};
 use tidegate::report::csv::{Files, Rows};
-use tidegate::request::{Ask, End};
+use tidegate::request::Ask;
 use tidegate::rng::{Dice, Purpose};
 use tidegate::time::{Nanos, SimTime};
 use tidegate::traffic::trace::TraceSpec;
 use tidegate::traffic::{Known, Source};
 
 use super::setups::with_files;
-
-/// Nanoseconds of a step of a concurrency limit: one of admit and take, settle.
-pub fn concurrency(rounds: usize, decisions: u64) -> f64 {
-    let mut concurrency = Concurrency::new(Some(64));
-    let mut in_flight = 0u32;
-    cost(rounds, || {
-        let ask = Ask::default();
-        for i in 0..decisions {
-            let now = SimTime(i);
-            if Dice(i).bits(Purpose::Policy, 1) & 1 == 0 || in_flight == 0 {
-                if concurrency.admit(now, &ask) == Answer::Pass {
-                    concurrency.take(now, &ask);
-                    in_flight += 1;
-                }
-            } else {
-                concurrency.settle(now, &ask, End::Completed(Nanos(1)));
-                in_flight -= 1;
-            }
-        }
-        decisions
-    })
-}
 
 /// Nanoseconds per value, of adding and summarising 1,000 and 100,000 values an interval.
 pub fn sketch(rounds: usize, values: u64, per_interval: u64) -> f64 {
@@ -73,6 +49,7 @@ pub fn request_log(rounds: usize, rows: u64) -> (f64, f64) {
             stage: "",
             target: "server",
             retry_after: None,
+            scope: "",
         };
         sink.request(&row).expect("room on the disk");
     };

@@ -1,10 +1,11 @@
 //! What a simulation costs, beside the least that it could cost on the same machine in the same minute.
 //!
 //! `cargo bench` measures everything in a few minutes, `cargo bench -- quick` a part of it roughly, and
-//! `cargo bench -- limiters` the limiters alone. CPU time, programs in turn, medians; nothing is read from an earlier
+//! `cargo bench -- policies` the limiters and admission stages alone. CPU time, programs in turn, medians; nothing is read from an earlier
 //! run. docs/performance.md says what the figures mean.
 #![allow(missing_docs)]
 
+mod admissions;
 mod limit;
 mod limiters;
 mod measure;
@@ -45,7 +46,7 @@ fn main() {
     };
     let dir = tempfile::tempdir().expect("a directory for what is written");
     let mut table = Table::default();
-    if asked("limiters") {
+    if asked("policies") {
         decisions(effort, &mut table);
         return table.print();
     }
@@ -256,14 +257,15 @@ fn width(effort: Effort, table: &mut Table) {
     beside_the_first(effort.rounds.min(5), table, "below 1.5 × the first", cases);
 }
 
-/// A decision of each limiter.
+/// A decision of each limiter and each admission stage.
 fn decisions(effort: Effort, table: &mut Table) {
     let (rounds, times) = (effort.rounds.min(5), effort.calls / 2);
     for (name, ns) in limiters::decisions(rounds, times) {
         table.add(&name, ns, "ns/decision", None, "");
     }
-    let ns = parts::concurrency(rounds, times);
-    table.add("concurrency (one of admit and take, settle)", ns, "ns/decision", None, "");
+    for (name, ns) in admissions::decisions(rounds, times) {
+        table.add(&name, ns, "ns/decision", None, "");
+    }
 }
 
 /// Parts by themselves.

@@ -2,17 +2,67 @@
 //!
 //! # Contract
 //!
-//! 1. `admit` is pure.
-//! 2. After `Pass`, `take` at that instant is legal.
-//! 3. `Wait` changes only by `settle`, `wake` or `change`; the engine asks again after each of them.
-//! 4. Every `take` is followed by exactly one `settle`, which carries the outcome and the latency.
-//! 5. Answers depend on construction and the sequence of calls alone.
+//! 1. `sheds` is asked once of each that has passed the limiters, before room is asked for; an earlier stage is not
+//!    told what a later one says.
+//! 2. `admit` is pure.
+//! 3. After `Pass`, `take` at that instant is legal.
+//! 4. `Wait` changes only by `settle`, `ring` or `change`; the engine asks again after each of them.
+//! 5. Every `take` is followed by exactly one `settle`, which carries the outcome and the latency.
+//! 6. A stage that [keeps time](Habits::keeps_time) is rung at the instant that `alarm` names, which is read again
+//!    after every call that changes the stage; after `ring` it names a later one.
+//! 7. Answers depend on construction and the sequence of calls alone.
 
 pub mod concurrency;
+mod exempt;
+mod plan;
+mod shadow;
+
+pub use exempt::Exempt;
+pub use plan::{Cast, Options, Plan};
+pub use shadow::Shadow;
 
 use crate::gauge::Reading;
 use crate::request::{Ask, End, Knob, Reason};
-use crate::time::SimTime;
+use crate::time::{Nanos, SimTime};
+
+/// One attempt, as a stage is told of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Entrant<'a> {
+    /// What it carries.
+    pub ask: &'a Ask,
+    /// Its place among what is alive: no two have the same at a time, and they are few and dense.
+    pub place: u32,
+    /// Its number among the call's attempts, from 1.
+    pub number: u32,
+    /// How long it has waited since it arrived.
+    pub waited: Nanos,
+    /// Whether it is asked about from the queue, in which it waits.
+    pub queued: bool,
+}
+
+/// What a stage may see of what stands behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scene {
+    /// How many wait in the queue.
+    pub waiting: u64,
+    /// How long the one whose turn it is has waited there.
+    pub delay: Nanos,
+    /// How many the downstream works on.
+    pub busy: u64,
+    /// How many it can work on at once; `None` is unlimited.
+    pub slots: Option<u64>,
+    /// How many wait inside the downstream.
+    pub backlog: u64,
+}
+
+/// A refusal: why, and which of a stage's limits it was, by a word of the stage's own; empty if it has but one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Denial {
+    /// Why.
+    pub reason: Reason,
+    /// Whose limit it was: `global`, `class`.
+    pub scope: &'static str,
+}
 
 /// An admission stage's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,25 +72,54 @@ pub enum Answer {
     /// There is no room for this one: it may wait, if there is a queue.
     Wait,
     /// It is turned away.
-    Shed(Reason),
+    Shed(Denial),
+}
+
+/// What the engine has to do for a stage beside asking for room; it is read once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Habits {
+    /// Whether it may shed what arrives.
+    pub sheds: bool,
+    /// Whether it has an alarm.
+    pub keeps_time: bool,
+    /// Whether its limit moves by itself.
+    pub adapts: bool,
 }
 
 /// A stage that asks whether there is room. See the module's contract.
 pub trait Admission: Send {
-    /// Whether the ask may start now.
-    fn admit(&self, now: SimTime, ask: &Ask) -> Answer;
+    /// What it does beside answering.
+    fn habits(&self) -> Habits {
+        Habits::default()
+    }
+    /// Why one that arrives is turned away at once, if it is.
+    fn sheds(&mut self, _now: SimTime, _entrant: &Entrant<'_>, _scene: &Scene) -> Option<Denial> {
+        None
+    }
+    /// Whether it may start now.
+    fn admit(&self, now: SimTime, entrant: &Entrant<'_>) -> Answer;
     /// Takes what `admit` passed at this instant.
-    fn take(&mut self, now: SimTime, ask: &Ask);
-    /// Gives back; exactly once per `take`.
-    fn settle(&mut self, now: SimTime, ask: &Ask, end: End);
-    /// Whether an ask that must wait says nothing of the next one, because each key has room of its own.
+    fn take(&mut self, now: SimTime, entrant: &Entrant<'_>);
+    /// Gives back; exactly once per `take`, of the one in the same place.
+    fn settle(&mut self, now: SimTime, entrant: &Entrant<'_>, end: End);
+    /// Whether one that must wait says nothing of the next one, because each key has room of its own.
     fn per_key(&self) -> bool {
         false
     }
-    /// Why an ask is turned away when it should wait and can't.
-    fn reason(&self) -> Reason {
-        Reason::Concurrency
+    /// Why one is turned away that should wait and can't.
+    fn denial(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Denial {
+        Denial { reason: Reason::Concurrency, scope: "" }
     }
+    /// What it tells one to wait that it has turned away.
+    fn advise(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Option<Nanos> {
+        None
+    }
+    /// When it wants to be rung.
+    fn alarm(&self) -> Option<SimTime> {
+        None
+    }
+    /// Time has passed, up to the alarm.
+    fn ring(&mut self, _now: SimTime, _scene: &Scene) {}
     /// The most that may be in flight through this stage, for timelines.
     fn limit(&self) -> Option<u64> {
         None
@@ -49,4 +128,22 @@ pub trait Admission: Send {
     fn change(&mut self, now: SimTime, knob: Knob);
     /// Reads the gauges since the last reading: name, reading.
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading));
+}
+
+impl Habits {
+    /// What either of two does.
+    pub fn or(self, other: Habits) -> Habits {
+        Habits {
+            sheds: self.sheds || other.sheds,
+            keeps_time: self.keeps_time || other.keeps_time,
+            adapts: self.adapts || other.adapts,
+        }
+    }
+}
+
+impl<'a> Entrant<'a> {
+    /// A first attempt that has not waited, in the first place.
+    pub fn first(ask: &'a Ask) -> Entrant<'a> {
+        Entrant { ask, place: 0, number: 1, waited: Nanos::ZERO, queued: false }
+    }
 }

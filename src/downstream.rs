@@ -4,7 +4,10 @@
 //!
 //! 1. `has_room` is pure and changes only by `start`, `leave` or `change`.
 //! 2. Every `start` is followed by exactly one `leave`, when the work finishes or is taken back.
+//! 3. What `start` doesn't begin waits inside, in a backlog, until `next` names it; `next` is asked after each `leave`
+//!    and `change` until it names nobody, and each that it names begins at that instant.
 
+mod backlog;
 pub mod service;
 pub mod slots;
 
@@ -50,12 +53,31 @@ pub trait Downstream: Send {
     fn is_full(&self) -> bool {
         false
     }
-    /// Starts the call's attempt number `attempt` (from 1).
-    fn start(&mut self, now: SimTime, ask: &Ask, attempt: u32) -> Work;
+    /// Lets the call's attempt number `attempt` (from 1) in, whose place among the live ones is `place`; answers its
+    /// work, or nothing if it waits inside.
+    fn start(&mut self, now: SimTime, place: u32, ask: &Ask, attempt: u32) -> Option<Work>;
+    /// Who of those that wait inside begins now.
+    fn next(&mut self, _now: SimTime) -> Option<u32> {
+        None
+    }
+    /// The work of one that begins after it has waited inside.
+    fn begin(&mut self, now: SimTime, ask: &Ask, attempt: u32) -> Work;
     /// One leaves, finished or not.
     fn leave(&mut self, now: SimTime);
+    /// One leaves that still waits inside.
+    fn withdraw(&mut self, _now: SimTime, _place: u32) {}
+    /// How many it works on.
+    fn busy(&self) -> u64;
+    /// How many wait inside.
+    fn backlog(&self) -> u64 {
+        0
+    }
     /// The most that it works on at once; `None` is unlimited.
     fn slots(&self) -> Option<u64>;
+    /// The most that may be inside; `None` is unlimited.
+    fn capacity(&self) -> Option<u64> {
+        self.slots()
+    }
     /// Applies a change of the scenario and says what it does to the work that runs.
     fn change(&mut self, now: SimTime, knob: Knob) -> Effect;
     /// Reads the gauges since the last reading: name, reading. Returns how busy it was.
@@ -102,15 +124,34 @@ impl Downstream for AnyDownstream {
         whichever!(self, downstream => downstream.is_full())
     }
     #[inline(always)]
-    fn start(&mut self, now: SimTime, ask: &Ask, attempt: u32) -> Work {
-        whichever!(self, downstream => downstream.start(now, ask, attempt))
+    fn start(&mut self, now: SimTime, place: u32, ask: &Ask, attempt: u32) -> Option<Work> {
+        whichever!(self, downstream => downstream.start(now, place, ask, attempt))
+    }
+    #[inline(always)]
+    fn next(&mut self, now: SimTime) -> Option<u32> {
+        whichever!(self, downstream => downstream.next(now))
+    }
+    fn begin(&mut self, now: SimTime, ask: &Ask, attempt: u32) -> Work {
+        whichever!(self, downstream => downstream.begin(now, ask, attempt))
     }
     #[inline(always)]
     fn leave(&mut self, now: SimTime) {
         whichever!(self, downstream => downstream.leave(now))
     }
+    fn withdraw(&mut self, now: SimTime, place: u32) {
+        whichever!(self, downstream => downstream.withdraw(now, place))
+    }
+    fn busy(&self) -> u64 {
+        whichever!(self, downstream => downstream.busy())
+    }
+    fn backlog(&self) -> u64 {
+        whichever!(self, downstream => downstream.backlog())
+    }
     fn slots(&self) -> Option<u64> {
         whichever!(self, downstream => downstream.slots())
+    }
+    fn capacity(&self) -> Option<u64> {
+        whichever!(self, downstream => downstream.capacity())
     }
     fn change(&mut self, now: SimTime, knob: Knob) -> Effect {
         whichever!(self, downstream => downstream.change(now, knob))

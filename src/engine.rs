@@ -18,13 +18,14 @@ mod setup;
 mod sources;
 mod wheel;
 
+use crate::admission::Habits;
 use crate::client::Client;
 use crate::observe::{GateLayout, Recorder, Sink};
 use crate::problem::Problem;
 use crate::time::{Nanos, SimTime};
 use crate::traffic::Known;
 use calendar::{Calendar, Due, Lane, Moment, Slot};
-use floor::Floor;
+use floor::{Floor, whose_alarm};
 use gate::LiveGate;
 use live::{Attempt, Slab, State, resolve};
 use setup::limit;
@@ -128,11 +129,14 @@ impl<'a> Engine<'a> {
         let mut calendar = Calendar::default();
         let sample = calendar.add_slot(0);
         let change = (!setup.changes.is_empty()).then(|| calendar.add_slot(0));
-        let recorder = Recorder::new(setup.layout, limit(&setup.gates[0], &setup.downstreams));
+        let first = &setup.gates[0];
+        let recorder = Recorder::new(setup.layout, limit(first, &setup.downstreams[first.downstream]));
         let live_client = |client| LiveClient { client, timers: calendar.add_lane() };
         let clients = setup.clients.into_iter().map(live_client).collect();
         let layouts = &recorder.layout().gates;
         let live_gate = |(gate, layout): (Gate, &GateLayout)| LiveGate {
+            habits: gate.admissions.iter().fold(Habits::default(), |habits, stage| habits.or(stage.habits())),
+            alarms: vec![None; gate.admissions.len()],
             gate,
             names: layout.stages.clone(),
             expiries: calendar.add_lane(),
@@ -169,6 +173,8 @@ impl<'a> Engine<'a> {
         let end = engine.floor.recorder.interval_end();
         engine.floor.calendar.put(sample, end, Moment::Sample);
         engine.await_change();
+        (0..engine.floor.gates.len())
+            .for_each(|gate| engine.floor.post(SimTime::ZERO, gate as u16).set_alarms());
         Ok(engine)
     }
 
@@ -207,8 +213,11 @@ impl<'a> Engine<'a> {
                     0
                 }
                 Moment::Change => {
-                    self.apply_change();
-                    0
+                    match whose_alarm(due.about) {
+                        None => self.apply_change(),
+                        Some((gate, stage)) => self.ring(gate, stage),
+                    }
+                    due.about
                 }
                 Moment::Arrive => self.arrive(due.about as usize),
                 _ if !alive(&self.attempts, &due) => {

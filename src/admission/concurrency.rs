@@ -4,11 +4,33 @@
 //! makes the one after wait. A limit that is lowered below what is in flight ends nothing; it lets no one in
 //! until enough have left.
 
-use super::{Admission, Answer};
+use super::{Admission, Answer, Cast, Entrant, Plan};
 use crate::gauge::{Gauge, Reading};
-use crate::request::{Ask, End, Keys, Knob};
+use crate::request::{End, Keys, Knob};
 use crate::table::Table;
 use crate::time::SimTime;
+
+/// A limit on work in flight, as it is described.
+#[derive(Clone, Debug)]
+pub struct Limit {
+    /// The limit; `None` is unlimited.
+    pub limit: Option<u64>,
+    /// What has a limit of its own each; `None` is one for all.
+    pub key: Option<Keys>,
+}
+
+impl Plan for Limit {
+    fn build(&self, _cast: &Cast<'_>) -> Box<dyn Admission> {
+        match self.key {
+            None => Box::new(Concurrency::new(self.limit)),
+            Some(key) => Box::new(KeyedConcurrency::new(self.limit, key)),
+        }
+    }
+
+    fn knob(&self, key: &str) -> Option<Knob> {
+        (key == "limit").then_some(Knob::Limit(self.limit))
+    }
+}
 
 /// A limit on work in flight.
 #[derive(Clone, Debug)]
@@ -30,17 +52,17 @@ fn has_room(limit: Option<u64>, in_use: u64) -> Answer {
 
 impl Admission for Concurrency {
     #[inline]
-    fn admit(&self, _now: SimTime, _ask: &Ask) -> Answer {
+    fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {
         has_room(self.limit, self.in_use.value())
     }
 
     #[inline]
-    fn take(&mut self, now: SimTime, _ask: &Ask) {
+    fn take(&mut self, now: SimTime, _entrant: &Entrant<'_>) {
         self.in_use.up(now, 1);
     }
 
     #[inline]
-    fn settle(&mut self, now: SimTime, _ask: &Ask, _end: End) {
+    fn settle(&mut self, now: SimTime, _entrant: &Entrant<'_>, _end: End) {
         self.in_use.down(now, 1);
     }
 
@@ -77,13 +99,14 @@ impl KeyedConcurrency {
 }
 
 impl Admission for KeyedConcurrency {
-    fn admit(&self, _now: SimTime, ask: &Ask) -> Answer {
-        let in_use = self.per_key.find(ask.key_id(self.keys)).map_or(0, |place| self.per_key.values()[place]);
+    fn admit(&self, _now: SimTime, entrant: &Entrant<'_>) -> Answer {
+        let in_use =
+            self.per_key.find(entrant.ask.key_id(self.keys)).map_or(0, |place| self.per_key.values()[place]);
         has_room(self.limit, in_use as u64)
     }
 
-    fn take(&mut self, now: SimTime, ask: &Ask) {
-        let id = ask.key_id(self.keys);
+    fn take(&mut self, now: SimTime, entrant: &Entrant<'_>) {
+        let id = entrant.ask.key_id(self.keys);
         match self.per_key.find(id) {
             Some(place) => *self.per_key.at(place) += 1,
             None => {
@@ -93,8 +116,8 @@ impl Admission for KeyedConcurrency {
         self.in_use.up(now, 1);
     }
 
-    fn settle(&mut self, now: SimTime, ask: &Ask, _end: End) {
-        let place = self.per_key.find(ask.key_id(self.keys)).expect("what is settled was taken");
+    fn settle(&mut self, now: SimTime, entrant: &Entrant<'_>, _end: End) {
+        let place = self.per_key.find(entrant.ask.key_id(self.keys)).expect("what is settled was taken");
         match self.per_key.at(place) {
             1 => {
                 self.per_key.remove(place);

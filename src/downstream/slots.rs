@@ -4,7 +4,11 @@
 //! multiplies what remains of the work that runs when it begins or ends. An outage fails what runs when it begins,
 //! and at once what starts while it lasts. The edge: slots that are taken away while in use stay in use until
 //! their work ends.
+//!
+//! With a *backlog* it lets in more than it has slots for; they wait inside, first come, first served, as in the
+//! accept queue of a server. Those before it take them for work that has started, and see their time in it.
 
+use super::backlog::Backlog;
 use super::service::Service;
 use super::{Downstream, Effect, Use, Work};
 use crate::gauge::{Gauge, Reading};
@@ -25,6 +29,7 @@ pub struct Slots {
     capacity: Gauge,
     /// Whether the slots were unlimited at any time since the last reading.
     was_unlimited: bool,
+    backlog: Option<Box<Backlog>>,
 }
 
 impl Slots {
@@ -40,7 +45,14 @@ impl Slots {
             busy: Gauge::new(0),
             capacity: Gauge::new(slots.unwrap_or(0)),
             was_unlimited: slots.is_none(),
+            backlog: None,
         }
+    }
+
+    /// The same, in which so many may wait for a slot; `None` is unlimited.
+    pub fn backlog(mut self, most: Option<u64>) -> Slots {
+        self.backlog = (most != Some(0)).then(|| Box::new(Backlog::new(most)));
+        self
     }
 
     /// The same with a share of attempts that fail at the end of their service.
@@ -54,21 +66,42 @@ impl Slots {
         self.stretch_running = applies;
         self
     }
+
+    #[inline(always)]
+    fn has_slot(&self) -> bool {
+        self.slots.is_none_or(|slots| self.busy.value() < slots)
+    }
 }
 
 impl Downstream for Slots {
     #[inline]
     fn has_room(&self, _ask: &Ask) -> bool {
-        self.slots.is_none_or(|slots| self.busy.value() < slots)
+        !self.is_full()
     }
 
     #[inline]
     fn is_full(&self) -> bool {
-        self.slots.is_some_and(|slots| slots <= self.busy.value())
+        !self.has_slot() && !self.backlog.as_ref().is_some_and(|backlog| backlog.has_room())
     }
 
     #[inline(always)]
-    fn start(&mut self, now: SimTime, ask: &Ask, attempt: u32) -> Work {
+    fn start(&mut self, now: SimTime, place: u32, ask: &Ask, attempt: u32) -> Option<Work> {
+        match &mut self.backlog {
+            Some(backlog) if self.slots.is_some_and(|slots| slots <= self.busy.value()) => {
+                backlog.push(now, place);
+                None
+            }
+            _ => Some(self.begin(now, ask, attempt)),
+        }
+    }
+
+    #[inline(always)]
+    fn next(&mut self, now: SimTime) -> Option<u32> {
+        if self.has_slot() { self.backlog.as_mut()?.pop(now) } else { None }
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, now: SimTime, ask: &Ask, attempt: u32) -> Work {
         self.busy.up(now, 1);
         if self.outage {
             return Work { takes: Nanos::ZERO, fails: true };
@@ -86,8 +119,27 @@ impl Downstream for Slots {
         self.busy.down(now, 1);
     }
 
+    fn withdraw(&mut self, now: SimTime, place: u32) {
+        if let Some(backlog) = &mut self.backlog {
+            backlog.remove(now, place);
+        }
+    }
+
+    fn busy(&self) -> u64 {
+        self.busy.value()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.backlog.as_ref().map_or(0, |backlog| backlog.len())
+    }
+
     fn slots(&self) -> Option<u64> {
         self.slots
+    }
+
+    fn capacity(&self) -> Option<u64> {
+        let inside = self.backlog.as_ref().map_or(Some(0), |backlog| backlog.most)?;
+        self.slots?.checked_add(inside)
     }
 
     fn change(&mut self, now: SimTime, knob: Knob) -> Effect {
@@ -121,6 +173,9 @@ impl Downstream for Slots {
         visit("busy", busy);
         if self.slots.is_some() {
             visit("slots", capacity);
+        }
+        if let Some(backlog) = &mut self.backlog {
+            visit("backlog", backlog.read(now));
         }
         let was_unlimited = std::mem::replace(&mut self.was_unlimited, self.slots.is_none());
         Use { busy: busy.area, capacity: (!was_unlimited).then_some(capacity.area) }

@@ -5,6 +5,7 @@ use super::calendar::Moment;
 use super::live::{Attempt, State, reference};
 use super::service::Ending;
 use super::setup::Target;
+use crate::admission::Scene;
 use crate::downstream::{Downstream, Effect};
 use crate::queue::Queue;
 use crate::time::Nanos;
@@ -34,9 +35,47 @@ impl Engine<'_> {
                 Effect::Crash => self.crash(index),
             },
         }
+        self.moved();
+    }
+
+    /// The alarm of an admission stage: it may have room for some of those that wait.
+    pub(super) fn ring(&mut self, gate: u16, stage: usize) {
+        let now = self.now;
+        let scene = self.scene(gate);
+        let live = &mut self.floor.gates[gate as usize];
+        let admission = &mut live.gate.admissions[stage];
+        // Its alarm may have moved since.
+        if admission.alarm() != Some(now) {
+            return;
+        }
+        admission.ring(now, &scene);
+        let next = admission.alarm();
+        assert!(next.is_none_or(|next| now < next), "an alarm did not move on");
+        self.moved();
+    }
+
+    /// Limits may have moved: lets those in who fit in now.
+    fn moved(&mut self) {
         let limit = self.floor.limit();
-        self.floor.recorder.limit(now, limit);
-        (0..self.floor.gates.len()).for_each(|gate| self.offer(gate));
+        self.floor.recorder.limit(self.now, limit);
+        for gate in 0..self.floor.gates.len() {
+            self.floor.post(self.now, gate as u16).set_alarms();
+            self.offer(gate);
+        }
+    }
+
+    /// What the admission stages of a gate may see of what stands behind it.
+    pub(super) fn scene(&self, gate: u16) -> Scene {
+        let gate = &self.floor.gates[gate as usize].gate;
+        let downstream = &self.floor.downstreams[gate.downstream];
+        let first = gate.queue.as_ref().and_then(|queue| queue.first(self.now));
+        Scene {
+            waiting: gate.queue.as_ref().map_or(0, |queue| queue.len()),
+            delay: first.map_or(Nanos::ZERO, |ticket| self.now - self.attempts[ticket.0].arrived),
+            busy: downstream.busy(),
+            slots: downstream.slots(),
+            backlog: downstream.backlog(),
+        }
     }
 
     /// The attempts that a downstream works on, in the order of their calls, wherever they lie.
@@ -58,6 +97,10 @@ impl Engine<'_> {
     fn stretch(&mut self, downstream: usize, factor: f64) {
         for index in self.serving(downstream) {
             let attempt = &mut self.attempts[index];
+            // What has not begun will take its time when it does.
+            if !attempt.began {
+                continue;
+            }
             let left = Nanos::from_f64((attempt.finish - self.now).0 as f64 * factor);
             attempt.finish = self.now.saturating_add(left);
             let (at, about) = (attempt.finish, reference(index, attempt.generation));
@@ -73,7 +116,9 @@ impl Engine<'_> {
             (attempt.fails, attempt.finish) = (true, self.now);
             let about = reference(index, attempt.generation);
             self.floor.calendar.schedule(self.now, Moment::Finish, about);
-            self.floor.calendar.event_died();
+            if attempt.began {
+                self.floor.calendar.event_died();
+            }
         }
     }
 

@@ -4,13 +4,14 @@
 //! engine's loop, and looks nothing up; what few go through is the engine's own.
 
 use super::calendar::{Calendar, Moment};
-use super::gate::{Limits, LiveGate, Room};
+use super::gate::{Limits, LiveGate, Room, of};
 use super::live::{Attempt, Slab, State, reference};
 use super::setup::limit;
-use crate::downstream::{AnyDownstream, Downstream};
+use crate::admission::{Denial, Habits};
+use crate::downstream::{AnyDownstream, Downstream, Work};
 use crate::observe::{From, Recorder};
 use crate::queue::{Queue, Ticket, Turn};
-use crate::request::{Ask, End, Reason};
+use crate::request::{End, Reason};
 use crate::time::SimTime;
 
 /// See the module.
@@ -24,6 +25,7 @@ pub(super) struct Floor {
 /// One gate at one instant.
 pub(super) struct Post<'a> {
     pub(super) now: SimTime,
+    pub(super) gate: u16,
     pub(super) live: &'a mut LiveGate,
     pub(super) downstream: &'a mut AnyDownstream,
     pub(super) calendar: &'a mut Calendar,
@@ -44,8 +46,18 @@ pub(super) enum Obstacle {
         /// The stage's number.
         stage: usize,
         /// Why.
-        reason: Reason,
+        denial: Denial,
     },
+}
+
+/// What an alarm's event is about: the gate and the admission stage. Nought is the scenario's own change.
+fn alarm_of(gate: u16, stage: usize) -> u64 {
+    1 + ((gate as u64) << 32 | stage as u64)
+}
+
+/// The gate and the admission stage whose alarm an event is.
+pub(super) fn whose_alarm(about: u64) -> Option<(u16, usize)> {
+    about.checked_sub(1).map(|about| ((about >> 32) as u16, about as u32 as usize))
 }
 
 impl Floor {
@@ -54,12 +66,13 @@ impl Floor {
     pub(super) fn post(&mut self, now: SimTime, gate: u16) -> Post<'_> {
         let live = &mut self.gates[gate as usize];
         let downstream = &mut self.downstreams[live.gate.downstream];
-        Post { now, live, downstream, calendar: &mut self.calendar, recorder: &mut self.recorder }
+        Post { now, gate, live, downstream, calendar: &mut self.calendar, recorder: &mut self.recorder }
     }
 
     /// The smallest limit on work in flight of the first gate.
     pub(super) fn limit(&self) -> Option<u64> {
-        limit(&self.gates[0].gate, &self.downstreams)
+        let gate = &self.gates[0].gate;
+        limit(gate, &self.downstreams[gate.downstream])
     }
 }
 
@@ -72,7 +85,7 @@ impl Post<'_> {
             return Err(Obstacle::Parked);
         }
         match self.live.limit(self.now, &attempt.ask) {
-            Limits::Pass => self.seek_room(index, attempt, From::Arrival),
+            Limits::Pass if !self.live.habits.sheds => self.seek_room(index, attempt, From::Arrival),
             obstacle => Err(Obstacle::Limited(obstacle)),
         }
     }
@@ -85,7 +98,8 @@ impl Post<'_> {
         attempt: &mut Attempt,
         from: From,
     ) -> Result<(), Obstacle> {
-        let stage = match self.live.room(self.downstream, self.now, &attempt.ask) {
+        let entrant = attempt.entrant(self.now, index);
+        let stage = match self.live.room(self.downstream, self.now, &entrant) {
             // Those who came before go first, even if this one has room.
             Room::Some if !self.live.lets_pass(self.now, &attempt.ask) => self.live.queue_number(),
             Room::Some => {
@@ -93,16 +107,18 @@ impl Post<'_> {
                 return Ok(());
             }
             Room::None { stage, .. } => stage,
-            Room::Shed { stage, reason } => return Err(Obstacle::Turned { stage, reason }),
+            Room::Shed { stage, denial } => return Err(Obstacle::Turned { stage, denial }),
         };
         let Some(queue) = &mut self.live.gate.queue else {
-            return Err(Obstacle::Turned { stage, reason: self.live.reason(stage) });
+            let denial = self.live.denial(stage, self.now, &entrant);
+            return Err(Obstacle::Turned { stage, denial });
         };
         if !queue.has_room(&attempt.ask) {
             if queue.has_victims() {
                 return Err(Obstacle::Full);
             }
-            return Err(Obstacle::Turned { stage: self.live.queue_number(), reason: Reason::QueueFull });
+            let denial = of(Reason::QueueFull);
+            return Err(Obstacle::Turned { stage: self.live.queue_number(), denial });
         }
         self.enqueue(index, attempt, from);
         Ok(())
@@ -126,39 +142,94 @@ impl Post<'_> {
     #[inline(always)]
     fn start(&mut self, index: u32, attempt: &mut Attempt, from: From) {
         let now = self.now;
-        let ask = &attempt.ask;
-        self.live.gate.admissions.iter_mut().for_each(|stage| stage.take(now, ask));
+        let (ask, entrant) = (&attempt.ask, attempt.entrant(now, index));
+        self.live.gate.admissions.iter_mut().for_each(|stage| stage.take(now, &entrant));
         if let Some(quota) = &mut self.live.gate.quota {
             quota.take(now, ask);
         }
-        let work = self.downstream.start(now, ask, attempt.number);
+        let work = self.downstream.start(now, index, ask, attempt.number);
         attempt.state = State::Serving;
         attempt.started = now;
-        attempt.fails = work.fails;
-        attempt.finish = now.saturating_add(work.takes);
+        self.recorder.admitted(now, attempt.ledger, from, now - attempt.arrived, &attempt.ask);
+        match work {
+            Some(work) => self.begin(index, attempt, work),
+            None => (attempt.began, attempt.finish) = (false, SimTime(u64::MAX)),
+        }
+        if self.live.habits.keeps_time {
+            self.set_alarms();
+        }
+    }
+
+    /// Work begins.
+    #[inline(always)]
+    fn begin(&mut self, index: u32, attempt: &mut Attempt, work: Work) {
+        (attempt.began, attempt.fails) = (true, work.fails);
+        attempt.finish = self.now.saturating_add(work.takes);
         self.calendar.schedule(attempt.finish, Moment::Finish, reference(index, attempt.generation));
-        self.recorder.admitted(now, attempt.ledger, from, now - attempt.arrived, ask);
+    }
+
+    /// Begins with those that wait inside the downstream, as far as it can now.
+    #[inline(always)]
+    fn begin_waiting(&mut self, attempts: &mut Slab<Attempt>) {
+        while let Some(index) = self.downstream.next(self.now) {
+            let attempt = &mut attempts[index];
+            let work = self.downstream.begin(self.now, &attempt.ask, attempt.number);
+            self.begin(index, attempt, work);
+        }
+    }
+
+    /// Puts the alarms of admission stages that have moved into the calendar.
+    #[inline(never)]
+    pub(super) fn set_alarms(&mut self) {
+        let known = self.live.alarms.iter_mut();
+        for (stage, (admission, known)) in self.live.gate.admissions.iter().zip(known).enumerate() {
+            let alarm = admission.alarm();
+            if let Some(at) = alarm.filter(|_| alarm != *known) {
+                self.calendar.schedule(at, Moment::Change, alarm_of(self.gate, stage));
+            }
+            *known = alarm;
+        }
     }
 
     /// Gives back what an attempt in service holds.
     #[inline(always)]
-    pub(super) fn leave(&mut self, ask: &Ask, end: End) {
-        let (now, gate) = (self.now, &mut self.live.gate);
-        self.downstream.leave(now);
-        gate.admissions.iter_mut().for_each(|stage| stage.settle(now, ask, end));
+    pub(super) fn leave(&mut self, index: u32, attempt: &Attempt, end: End) {
+        let (now, gate, ask) = (self.now, &mut self.live.gate, &attempt.ask);
+        if attempt.began {
+            self.downstream.leave(now);
+        } else {
+            self.downstream.withdraw(now, index);
+        }
+        let entrant = attempt.entrant(attempt.started, index);
+        gate.admissions.iter_mut().for_each(|stage| stage.settle(now, &entrant, end));
         gate.limiters.iter_mut().chain(&mut gate.quota).for_each(|limiter| limiter.settle(now, ask, end));
+        if self.live.habits != Habits::default() {
+            self.moved();
+        }
+    }
+
+    /// The admission stages may have another limit or alarm than before.
+    #[inline(never)]
+    pub(super) fn moved(&mut self) {
+        if self.live.habits.keeps_time {
+            self.set_alarms();
+        }
+        if self.live.habits.adapts && self.gate == 0 {
+            self.recorder.limit(self.now, limit(&self.live.gate, self.downstream));
+        }
     }
 
     /// Offers the waiting to what has room now, in the order of the queue, up to one that is to be shed.
     #[inline(always)]
     pub(super) fn offer(&mut self, attempts: &mut Slab<Attempt>) -> Option<(Ticket, Obstacle)> {
+        self.begin_waiting(attempts);
         let mut turn = self.live.gate.queue.as_ref()?.first(self.now);
         while let Some(ticket) = turn {
             if self.live.is_full(self.downstream) {
                 break;
             }
             let attempt = &mut attempts[ticket.0];
-            let room = self.live.room(self.downstream, self.now, &attempt.ask);
+            let room = self.live.room(self.downstream, self.now, &attempt.entrant(self.now, ticket.0));
             let queue = self.live.gate.queue.as_mut()?;
             match room {
                 Room::None { for_all, .. } if for_all || queue.head_of_line_blocks() => break,
@@ -166,7 +237,7 @@ impl Post<'_> {
                 Room::Some => {
                     let Turn::Starts(next) = queue.take_turn(self.now, ticket) else {
                         let stage = self.live.queue_number();
-                        return Some((ticket, Obstacle::Turned { stage, reason: Reason::Shed }));
+                        return Some((ticket, Obstacle::Turned { stage, denial: of(Reason::Shed) }));
                     };
                     turn = next;
                     if queue.max_wait(self.now).is_some() {
@@ -174,7 +245,7 @@ impl Post<'_> {
                     }
                     self.start(ticket.0, attempt, From::Queue);
                 }
-                Room::Shed { stage, reason } => return Some((ticket, Obstacle::Turned { stage, reason })),
+                Room::Shed { stage, denial } => return Some((ticket, Obstacle::Turned { stage, denial })),
             }
         }
         None

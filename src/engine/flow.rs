@@ -2,9 +2,10 @@
 
 use super::calendar::Moment;
 use super::floor::{Obstacle, Post};
-use super::gate::{Limits, Refusal};
+use super::gate::{Limits, Refusal, of};
 use super::live::{Attempt, State, reference};
 use super::{Engine, LiveClient};
+use crate::admission::Denial;
 use crate::client::Failure;
 use crate::observe::{From, Refuser};
 use crate::queue::{Queue, Ticket};
@@ -47,6 +48,7 @@ impl Engine<'_> {
             gate,
             state: State::Outside,
             fails: false,
+            began: false,
             orphan: false,
             timed: false,
         };
@@ -80,7 +82,7 @@ impl Engine<'_> {
             Obstacle::Parked => self.enter_behind(index),
             Obstacle::Limited(limits) => self.limited(index, limits),
             Obstacle::Full => self.take_a_place(index, From::Arrival),
-            Obstacle::Turned { stage, reason } => self.turned_away(index, From::Arrival, stage, reason),
+            Obstacle::Turned { stage, denial } => self.turned_away(index, From::Arrival, stage, denial),
         };
         if stays {
             let attempt = &mut self.attempts[index];
@@ -130,20 +132,42 @@ impl Engine<'_> {
     /// Turns away what a limiter refused.
     pub(super) fn reject_limited(&mut self, index: u32, from: From, refusal: Refusal) {
         let gate = self.attempts[index].gate as usize;
-        let by = Refuser { gate, stage: refusal.stage, reason: Reason::RateLimited };
         let ask = &self.attempts[index].ask;
+        let scope = self.floor.gates[gate].gate.limiters[refusal.stage].binding(self.now, ask);
+        let by = Refuser { gate, stage: refusal.stage, reason: Reason::RateLimited, scope };
         let retry_after = self.floor.gates[gate].advice(self.now, refusal, ask);
         self.reject(index, from, by, retry_after, Failure::Limited);
     }
 
     /// Starts an attempt that has passed the limiters, or lets it wait for room; answers whether it stays.
     pub(super) fn seek_room(&mut self, index: u32, from: From) -> bool {
+        if let Some((stage, denial)) = self.sheds(index) {
+            return self.turned_away(index, from, stage, denial);
+        }
         let attempt = &mut self.attempts[index];
         match self.floor.post(self.now, attempt.gate).seek_room(index, attempt, from) {
-            Err(Obstacle::Turned { stage, reason }) => self.turned_away(index, from, stage, reason),
+            Err(Obstacle::Turned { stage, denial }) => self.turned_away(index, from, stage, denial),
             Err(Obstacle::Full) => self.take_a_place(index, from),
             _ => true,
         }
+    }
+
+    /// The stage that sheds an attempt that has passed the limiters, and why.
+    fn sheds(&mut self, index: u32) -> Option<(usize, Denial)> {
+        let gate = self.attempts[index].gate;
+        if !self.floor.gates[gate as usize].habits.sheds {
+            return None;
+        }
+        let scene = self.scene(gate);
+        let entrant = self.attempts[index].entrant(self.now, index);
+        let post = &mut self.floor.post(self.now, gate);
+        let (now, first) = (post.now, post.live.gate.limiters.len());
+        let mut stages = post.live.gate.admissions.iter_mut().enumerate();
+        let shed = stages.find_map(|(number, stage)| {
+            stage.sheds(now, &entrant, &scene).map(|denial| (first + number, denial))
+        });
+        post.moved();
+        shed
     }
 
     /// An attempt finds the queue full: it takes the place of those whom the queue gives up for it, or is turned
@@ -158,24 +182,28 @@ impl Engine<'_> {
             }
             let Some(victim) = queue.victim(self.now, &ask) else { break };
             self.leave_queue(victim.0);
-            self.turned_away(victim.0, From::Queue, stage, Reason::QueueFull);
+            self.turned_away(victim.0, From::Queue, stage, of(Reason::QueueFull));
         }
-        self.turned_away(index, from, stage, Reason::QueueFull)
+        self.turned_away(index, from, stage, of(Reason::QueueFull))
     }
 
     /// Turns away an attempt that has passed the limiters; it does not stay.
-    fn turned_away(&mut self, index: u32, from: From, stage: usize, reason: Reason) -> bool {
+    fn turned_away(&mut self, index: u32, from: From, stage: usize, denial: Denial) -> bool {
         let attempt = &self.attempts[index];
         let (gate, ask) = (attempt.gate as usize, attempt.ask);
         self.give_back(gate, &ask);
-        let (retry_after, failure) = match reason {
-            // Of all that is asked after the limiters, the downstream's quota alone refuses for the rate.
-            Reason::RateLimited => {
-                (self.floor.gates[gate].refused_by_quota(self.now, &ask), Failure::Limited)
-            }
-            _ => (None, Failure::Unavailable),
+        let live = &mut self.floor.gates[gate];
+        let Denial { reason, scope } = denial;
+        let retry_after = if stage == live.downstream_number() && reason == Reason::RateLimited {
+            live.refused_by_quota(self.now, &ask)
+        } else {
+            live.admission_advice(stage, self.now, &self.attempts[index].entrant(self.now, index))
         };
-        self.reject(index, from, Refuser { gate, stage, reason }, retry_after, failure);
+        let failure = match reason {
+            Reason::RateLimited => Failure::Limited,
+            _ => Failure::Unavailable,
+        };
+        self.reject(index, from, Refuser { gate, stage, reason, scope }, retry_after, failure);
         false
     }
 
@@ -202,9 +230,9 @@ impl Engine<'_> {
     /// Turns away one that waits.
     #[inline(never)]
     pub(super) fn shed_waiting(&mut self, ticket: Ticket, obstacle: Obstacle) {
-        if let Obstacle::Turned { stage, reason } = obstacle {
+        if let Obstacle::Turned { stage, denial } = obstacle {
             self.leave_queue(ticket.0);
-            self.turned_away(ticket.0, From::Queue, stage, reason);
+            self.turned_away(ticket.0, From::Queue, stage, denial);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::calendar::Lane;
 use super::parked::{Line, Parked, line};
 use super::setup::{Gate, Take};
-use crate::admission::Answer;
+use crate::admission::{Answer, Denial, Entrant, Habits};
 use crate::downstream::{AnyDownstream, Downstream};
 use crate::limiter::{Limiter, Verdict};
 use crate::queue::Queue;
@@ -18,6 +18,10 @@ pub(super) struct LiveGate {
     /// Timers of the queue's longest wait.
     pub(super) expiries: Lane,
     pub(super) parked: Parked,
+    /// What any of the admission stages does.
+    pub(super) habits: Habits,
+    /// The alarm of each admission stage that is in the calendar.
+    pub(super) alarms: Vec<Option<SimTime>>,
 }
 
 /// What the admission stages and the downstream say of one more.
@@ -27,7 +31,7 @@ pub(super) enum Room {
     /// Stage number `stage` has no room for it; if `for_all`, it has none for any other either.
     None { stage: usize, for_all: bool },
     /// Stage number `stage` sheds it.
-    Shed { stage: usize, reason: Reason },
+    Shed { stage: usize, denial: Denial },
 }
 
 /// A limiter's refusal.
@@ -138,14 +142,14 @@ impl LiveGate {
 
     /// Asks the admission stages and the downstream.
     #[inline(always)]
-    pub(super) fn room(&self, downstream: &AnyDownstream, now: SimTime, ask: &Ask) -> Room {
+    pub(super) fn room(&self, downstream: &AnyDownstream, now: SimTime, entrant: &Entrant<'_>) -> Room {
         let gate = &self.gate;
         let mut lacking = None;
         for (number, stage) in gate.admissions.iter().enumerate() {
             let number = gate.limiters.len() + number;
-            match stage.admit(now, ask) {
+            match stage.admit(now, entrant) {
                 Answer::Pass => {}
-                Answer::Shed(reason) => return Room::Shed { stage: number, reason },
+                Answer::Shed(denial) => return Room::Shed { stage: number, denial },
                 Answer::Wait => {
                     let (first, for_all) = lacking.unwrap_or((number, false));
                     lacking = Some((first, for_all || !stage.per_key()));
@@ -156,12 +160,13 @@ impl LiveGate {
             return Room::None { stage, for_all };
         }
         let stage = self.downstream_number();
-        if !downstream.has_room(ask) {
+        if !downstream.has_room(entrant.ask) {
             return Room::None { stage, for_all: true };
         }
         match &gate.quota {
-            Some(quota) if !quota.check(now, ask).passes() => {
-                Room::Shed { stage, reason: Reason::RateLimited }
+            Some(quota) if !quota.check(now, entrant.ask).passes() => {
+                let scope = quota.binding(now, entrant.ask);
+                Room::Shed { stage, denial: Denial { reason: Reason::RateLimited, scope } }
             }
             _ => Room::Some,
         }
@@ -201,13 +206,29 @@ impl LiveGate {
     }
 
     /// The downstream's number among the stages.
-    fn downstream_number(&self) -> usize {
+    pub(super) fn downstream_number(&self) -> usize {
         self.queue_number() + usize::from(self.gate.queue.is_some())
     }
 
     /// Why an attempt is turned away that lacks room at a stage and can't wait.
-    pub(super) fn reason(&self, stage: usize) -> Reason {
+    pub(super) fn denial(&self, stage: usize, now: SimTime, entrant: &Entrant<'_>) -> Denial {
         let admission = self.gate.admissions.get(stage - self.gate.limiters.len());
-        admission.map_or(Reason::Concurrency, |stage| stage.reason())
+        admission.map_or(of(Reason::Concurrency), |stage| stage.denial(now, entrant))
     }
+
+    /// What an admission stage tells one to wait that it has turned away.
+    pub(super) fn admission_advice(
+        &self,
+        stage: usize,
+        now: SimTime,
+        entrant: &Entrant<'_>,
+    ) -> Option<Nanos> {
+        let number = stage.checked_sub(self.gate.limiters.len())?;
+        self.gate.admissions.get(number)?.advise(now, entrant)
+    }
+}
+
+/// A denial of a stage that has but one limit.
+pub(super) fn of(reason: Reason) -> Denial {
+    Denial { reason, scope: "" }
 }

@@ -4,6 +4,7 @@
 //! one place to look at in an event. Between two attempts the place waits for the retry. Work that was abandoned by
 //! its caller keeps its place as an orphan; a retry then takes a place of its own.
 
+use crate::admission::Entrant;
 use crate::observe::LedgerId;
 use crate::request::Ask;
 use crate::time::SimTime;
@@ -108,6 +109,8 @@ pub(super) struct Attempt {
     pub(super) gate: u16,
     pub(super) state: State,
     pub(super) fails: bool,
+    /// Whether its work has begun, or it waits inside the downstream.
+    pub(super) began: bool,
     /// Whether its caller has stopped waiting for it.
     pub(super) orphan: bool,
     /// Whether a timer of its caller runs.
@@ -125,6 +128,18 @@ impl Attempt {
             orphan: false,
             timed: false,
             ..self.clone()
+        }
+    }
+
+    /// As stages are told of it; it lies in `place`.
+    #[inline(always)]
+    pub(super) fn entrant(&self, now: SimTime, place: u32) -> Entrant<'_> {
+        Entrant {
+            ask: &self.ask,
+            place,
+            number: self.number,
+            waited: now - self.arrived,
+            queued: self.state == State::Queued,
         }
     }
 

@@ -50,7 +50,7 @@ impl Engine<'_> {
         let story = attempt.story();
         let gate = attempt.gate;
         let post = &mut self.floor.post(now, gate);
-        post.leave(&attempt.ask, end);
+        post.leave(index, attempt, end);
         let times = Times { took, since_birth: now - attempt.born };
         post.recorder.served(now, attempt.ledger, gate as usize, how, times, &attempt.ask);
         if attempt.timed || self.wants_requests || how == Served::Failed {
@@ -80,7 +80,7 @@ impl Engine<'_> {
         self.leave_queue(index);
         self.give_back(gate, &ask);
         let stage = self.floor.gates[gate].queue_number();
-        let by = Refuser { gate, stage, reason: Reason::QueueTimeout };
+        let by = Refuser { gate, stage, reason: Reason::QueueTimeout, scope: "" };
         self.reject(index, From::Queue, by, None, Failure::Unavailable);
         self.offer_behind(gate);
         story
@@ -105,9 +105,11 @@ impl Engine<'_> {
                 let took = now - attempt.started;
                 let times = Times { took, since_birth: now - attempt.born };
                 let mut post = self.floor.post(now, attempt.gate);
-                post.leave(&ask, End::Cancelled(took));
+                post.leave(index, attempt, End::Cancelled(took));
                 post.recorder.served(now, attempt.ledger, number, Served::Cancelled, times, &ask);
-                post.calendar.event_died();
+                if attempt.began {
+                    post.calendar.event_died();
+                }
                 self.end_attempt(index, Ending::Served(Served::Cancelled));
             }
             State::Queued => {
@@ -202,6 +204,7 @@ impl Engine<'_> {
             stage: by.map_or("", |by| gate.stages[by.stage].as_str()),
             target: &gate.target,
             retry_after,
+            scope: by.map_or("", |by| by.scope),
         };
         if let Err(problem) = self.sink.request(&row) {
             self.failure.get_or_insert(problem);

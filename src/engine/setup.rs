@@ -134,9 +134,9 @@ pub enum Target {
 }
 
 /// The smallest limit on work in flight among a gate's stages and its downstream.
-pub(super) fn limit(gate: &Gate, downstreams: &[AnyDownstream]) -> Option<u64> {
+pub(super) fn limit(gate: &Gate, downstream: &AnyDownstream) -> Option<u64> {
     let stages = gate.admissions.iter().filter_map(|stage| stage.limit());
-    stages.chain(downstreams[gate.downstream].slots()).min()
+    stages.chain(downstream.capacity()).min()
 }
 
 /// Reads the gauges of everything; returns how busy the first gate's downstream was.

@@ -34,6 +34,8 @@ pub struct Refuser {
     pub stage: usize,
     /// Why.
     pub reason: Reason,
+    /// Which of the stage's limits it was; empty if it has but one.
+    pub scope: &'static str,
 }
 
 /// How service ended.

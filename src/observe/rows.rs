@@ -272,6 +272,8 @@ pub struct RequestRow<'a> {
     pub target: &'a str,
     /// When a refused attempt would pass, if a limiter refused it and a wait helps.
     pub retry_after: Option<Nanos>,
+    /// Which of the stage's limits it was; empty if it has but one.
+    pub scope: &'static str,
 }
 
 /// The whole main phase of one class, or of all together.

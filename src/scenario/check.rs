@@ -2,12 +2,12 @@
 
 use super::directory::Directory;
 use super::queue::Queue;
-use super::stage::{Override, StageSpec};
+use super::stage::{Override, Stage, StageSpec};
 use super::traffic::{Arrivals, Traffic};
 use super::{Scenario, policy::Policy};
 use crate::engine::Take;
 use crate::request::{Key, Unit};
-use crate::section::{Log, Section, quote};
+use crate::section::{At, Log, Section, quote};
 use crate::time::{Nanos, SimTime};
 use std::collections::BTreeSet;
 
@@ -64,12 +64,8 @@ fn check_names(scenario: &Scenario, places: &Places) {
     // A trace may bring names of its own.
     let all_known = !scenario.traffics.iter().any(|traffic| matches!(traffic.arrivals, Arrivals::Trace(_)));
     for (number, stage) in scenario.stages.iter().enumerate() {
+        check_classes(scenario, stage, places);
         let StageSpec::Limiter(limit) = &stage.spec else { continue };
-        for class in limit.exempt.iter().filter(|class| scenario.class(&class.value).is_none()) {
-            let what = format!("`{}` exempts {}, which is no class", stage.name, quote(&class.value));
-            let classes = scenario.classes.iter().map(|class| class.name.as_str());
-            places.log.error(class.span.clone(), what, places.log.suggest(&class.value, classes));
-        }
         let known = |key: Key, name: &str| match key {
             Key::Class => scenario.class(name).is_some(),
             Key::Tenant => scenario.tenants.number(name).is_some(),
@@ -89,6 +85,19 @@ fn check_names(scenario: &Scenario, places: &Places) {
             );
             places.log.warning(places.stages.span(number), what, "take them out, or mend the name");
         }
+    }
+}
+
+/// The classes that a stage's table names.
+fn check_classes(scenario: &Scenario, stage: &Stage, places: &Places) {
+    let named: Vec<&At<String>> = match &stage.spec {
+        StageSpec::Limiter(limit) => limit.exempt.iter().collect(),
+        StageSpec::Admission(room) => room.named().collect(),
+    };
+    for class in named.into_iter().filter(|class| scenario.class(&class.value).is_none()) {
+        let what = format!("`{}` names {}, which is no class", stage.name, quote(&class.value));
+        let classes = scenario.classes.iter().map(|class| class.name.as_str());
+        places.log.error(class.span.clone(), what, places.log.suggest(&class.value, classes));
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Downstream {
     pub name: String,
     /// The most that it works on at once; `None` is unlimited.
     pub concurrency: Option<u64>,
+    /// How many it lets in beyond that, to wait inside; `None` is unlimited.
+    pub backlog: Option<u64>,
     /// How long work takes.
     pub service_time: Service,
     /// Share of attempts that fail.
@@ -34,6 +36,11 @@ impl Downstream {
             let what = format!("`{}` is 0: nothing would ever start", s.path_of("concurrency"));
             s.problem("concurrency", what, "write 1 or more, or `unlimited`");
         }
+        let backlog = s.get_or(
+            "backlog",
+            Limit(Some(0)),
+            "how many it lets in beyond that, to wait inside: as the policy sees it they have started",
+        );
         let service_time = read_service(&mut s, files);
         let error_rate: Share =
             s.get_or("error_rate", Share(0.0), "share of attempts that fail at their end");
@@ -50,6 +57,7 @@ impl Downstream {
         Downstream {
             name,
             concurrency: concurrency.0,
+            backlog: backlog.0,
             service_time,
             error_rate: error_rate.0,
             stretch_running,

@@ -1,5 +1,6 @@
 //! Stages (limiters and admission) as files describe them: one registry, one file per kind.
 
+mod admission;
 mod concurrency;
 mod deployment;
 mod fixed_window;
@@ -16,8 +17,9 @@ mod sliding_log;
 mod token_bucket;
 mod warm_up;
 
-use crate::limiter::{Blueprint, Limiter, Options};
-use crate::request::{Ask, ClassId, Key, Keys, Knob, Unit};
+use crate::admission::{Admission, Cast, Options, Plan};
+use crate::limiter::{self, Blueprint, Limiter};
+use crate::request::{Ask, ClassId, Key, Knob, Unit};
 use crate::rng::Dice;
 use crate::section::{At, Section};
 pub use overrides::Override;
@@ -40,13 +42,8 @@ pub struct Stage {
 pub enum StageSpec {
     /// A limiter.
     Limiter(Limit),
-    /// A limit on work in flight.
-    Concurrency {
-        /// The limit; `None` is unlimited.
-        limit: Option<u64>,
-        /// What has a limit of its own each; `None` is one for all.
-        key: Option<Keys>,
-    },
+    /// An admission stage.
+    Admission(Room),
 }
 
 /// A limiter: its rule, and what it is given beside it.
@@ -55,11 +52,24 @@ pub struct Limit {
     /// The rule.
     pub rule: Arc<dyn Blueprint>,
     /// Charge, key, waiting and what is wrapped around it, but for what names somebody.
-    pub options: Options,
+    pub options: limiter::Options,
     /// Keys with a rule of their own.
     pub overrides: Vec<Override>,
     /// Classes that pass uncharged, by name.
     pub exempt: Vec<At<String>>,
+}
+
+/// An admission stage: its plan, and what it is given beside it.
+#[derive(Clone, Debug)]
+pub struct Room {
+    /// What builds it.
+    pub plan: Arc<dyn Plan>,
+    /// Whether it only counts what it would refuse.
+    pub shadow: bool,
+    /// Classes that pass without being asked, by name.
+    pub exempt: Vec<At<String>>,
+    /// Further classes that its table names.
+    pub classes: Vec<At<String>>,
 }
 
 /// A kind of stage: its name in files, a line about it, and its reader, which leaves finishing to the caller.
@@ -107,8 +117,7 @@ pub const KINDS: &[Kind] = &[
 impl Stage {
     /// Reads and finishes `[limiter.NAME]` or `[admission.NAME]`.
     pub fn read(name: String, mut s: Section) -> Stage {
-        let unknown =
-            Stage { name: name.clone(), kind: "", spec: StageSpec::Concurrency { limit: None, key: None } };
+        let unknown = Stage { name: name.clone(), kind: "", spec: concurrency::unlimited() };
         // Without a kind that is known, the keys can't be told right from wrong.
         let words: Vec<(&'static str, &Kind)> = KINDS.iter().map(|kind| (kind.name, kind)).collect();
         let Some(kind) = s.choice("kind", &words, "what it does") else { return unknown };
@@ -134,7 +143,7 @@ impl Limit {
         s.finish();
         match spec {
             StageSpec::Limiter(limit) => Some(limit),
-            StageSpec::Concurrency { .. } => None,
+            StageSpec::Admission(_) => None,
         }
     }
 
@@ -166,6 +175,19 @@ impl Limit {
     }
 }
 
+impl Room {
+    /// A stage that nothing has used yet.
+    pub fn build(&self, cast: &Cast<'_>) -> Box<dyn Admission> {
+        let exempt = self.exempt.iter().filter_map(|class| cast.class(&class.value)).collect();
+        Options { shadow: self.shadow, exempt }.build(&*self.plan, cast)
+    }
+
+    /// The classes that its table names.
+    pub fn named(&self) -> impl Iterator<Item = &At<String>> {
+        self.exempt.iter().chain(&self.classes)
+    }
+}
+
 impl StageSpec {
     /// The keys that an event may change.
     pub const CHANGEABLE: [&'static str; 3] = ["rate", "burst", "limit"];
@@ -174,7 +196,7 @@ impl StageSpec {
     pub fn own(&self, key: &str) -> Option<Knob> {
         match self {
             StageSpec::Limiter(limit) => limit.rule.knob(key),
-            StageSpec::Concurrency { limit, .. } => (key == "limit").then_some(Knob::Limit(*limit)),
+            StageSpec::Admission(room) => room.plan.knob(key),
         }
     }
 
@@ -185,7 +207,7 @@ impl StageSpec {
                 let (most, key) = limit.rule.capacity()?;
                 Some((most, limit.options.charge.unit, key))
             }
-            StageSpec::Concurrency { .. } => None,
+            StageSpec::Admission(_) => None,
         }
     }
 
@@ -193,12 +215,12 @@ impl StageSpec {
     pub fn waits(&self) -> bool {
         match self {
             StageSpec::Limiter(limit) => limit.options.wait,
-            StageSpec::Concurrency { .. } => false,
+            StageSpec::Admission(_) => false,
         }
     }
 
     /// Whether it asks for room rather than for speed, and so is asked after every limiter.
     pub fn is_admission(&self) -> bool {
-        matches!(self, StageSpec::Concurrency { .. })
+        matches!(self, StageSpec::Admission(_))
     }
 }

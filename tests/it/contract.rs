@@ -1,20 +1,19 @@
-//! The contract of `src/limiter.rs` and `src/admission.rs`, over every kind of the registry and generated histories.
+//! The contract of `src/limiter.rs`, over every kind of the registry and generated histories.
 //!
 //! A kind without a case here fails: whoever adds one says which configurations stand for it.
 
-use crate::support::stages;
+use crate::support::{is_admission, stages};
 use proptest::prelude::*;
-use tidegate::admission::{Admission, Answer};
 use tidegate::limiter::{Limiter, Verdict};
 use tidegate::request::{Ask, ClassId, End, Knob};
-use tidegate::scenario::stage::KINDS;
+use tidegate::scenario::stage::{KINDS, Kind};
 use tidegate::time::{Nanos, SimTime};
 use tidegate::units::parse_rate;
 
 /// A configuration that stands for its kind.
 struct Case {
     keys: &'static str,
-    /// The most that it may hold, in units; for admission the most in flight (of each key). `None` is unlimited.
+    /// The most that it may hold, in units. `None` is unlimited.
     most: Option<u64>,
     /// Whether unused work gives back what it took.
     refunds: bool,
@@ -154,13 +153,6 @@ fn cases(kind: &str) -> Vec<Case> {
                 "kind = 'trtcm'\ncir = '100/s'\ncbs = 900\npir = '200/s'\npbs = 900\nunit = 'tokens'",
                 900,
             ),
-        ],
-        "concurrency" => vec![
-            case("kind = 'concurrency'\nlimit = 1", 1),
-            case("kind = 'concurrency'\nlimit = 3", 3),
-            case("kind = 'concurrency'\nlimit = 2\nkey = 'tenant'", 2),
-            case("kind = 'concurrency'\nlimit = 1\nkey = 'class'", 1),
-            Case { most: None, ..case("kind = 'concurrency'\nlimit = 'unlimited'", 0) },
         ],
         other => panic!("the kind `{other}` of the registry has no case in tests/it/contract.rs: add some"),
     }
@@ -406,83 +398,24 @@ fn obeys(make: &dyn Fn() -> Box<dyn Limiter>, case: &Case, history: &[Step]) -> 
     Ok(())
 }
 
-/// Holds one history of one admission stage to the contract.
-fn admits(make: &dyn Fn() -> Box<dyn Admission>, case: &Case, history: &[Step]) -> Result<(), TestCaseError> {
-    let (mut stage, mut twin) = (make(), make());
-    let mut now = SimTime(0);
-    let mut held: Vec<Ask> = Vec::new();
-    let mut most = case.most;
-    let mut was_lowered = false;
-    for step in history {
-        now = now.saturating_add(Nanos(step.later));
-        let ask = &step.ask;
-        let same_room = |other: &&Ask| match () {
-            () if case.keys.contains("'tenant'") => other.tenant == ask.tenant,
-            () if case.keys.contains("'class'") => other.class == ask.class,
-            () => true,
-        };
-        match step.act {
-            Act::Ask => {
-                let answer = stage.admit(now, ask);
-                prop_assert_eq!(stage.admit(now, ask), answer, "an answer changed the next one");
-                prop_assert_eq!(twin.admit(now, ask), answer, "those who had to wait left something behind");
-                let later = now.saturating_add(Nanos(1_000_000_000_000));
-                prop_assert_eq!(stage.admit(later, ask), answer, "time alone changed the answer");
-                let in_flight = held.iter().filter(same_room).count() as u64;
-                let has_room = most.is_none_or(|most| in_flight < most);
-                prop_assert_eq!(answer, if has_room { Answer::Pass } else { Answer::Wait });
-                if answer == Answer::Pass {
-                    stage.take(now, ask);
-                    twin.take(now, ask);
-                    held.push(*ask);
-                }
-                let now_in_flight = held.iter().filter(same_room).count() as u64;
-                prop_assert!(was_lowered || most.is_none_or(|most| now_in_flight <= most));
-            }
-            Act::Settle(which, end) if !held.is_empty() => {
-                let ask = held.swap_remove(which % held.len());
-                stage.settle(now, &ask, end);
-                twin.settle(now, &ask, end);
-            }
-            Act::Limit(limit) => {
-                stage.change(now, Knob::Limit(limit));
-                twin.change(now, Knob::Limit(limit));
-                (most, was_lowered) = (limit, true);
-            }
-            _ => {}
-        }
-    }
-    let mut seen = None;
-    stage.gauges(now, &mut |name, reading| {
-        if name == "in_use" {
-            seen = Some(reading.last);
-        }
-    });
-    prop_assert_eq!(seen, Some(held.len() as f64), "the gauge counts what is in flight");
-    Ok(())
-}
-
 fn hold(kind: &str, history: &[Step]) -> Result<(), TestCaseError> {
     for case in cases(kind) {
-        let make = || stages(&[("stage", case.keys)]);
-        let (limiters, admissions) = make();
-        let outcome = match (limiters.len(), admissions.len()) {
-            (1, 0) => obeys(&|| make().0.remove(0), &case, history),
-            (0, 1) => admits(&|| make().1.remove(0), &case, history),
-            both => panic!("one stage of kind `{kind}` makes {both:?} limiters and admission stages"),
-        };
-        outcome
+        obeys(&|| stages(&[("stage", case.keys)]).0.remove(0), &case, history)
             .map_err(|error| TestCaseError::fail(format!("{}: {error}", case.keys.replace('\n', ", "))))?;
     }
     Ok(())
 }
 
+/// The kinds that are limiters.
+fn limiters() -> impl Iterator<Item = &'static Kind> {
+    KINDS.iter().filter(|kind| !is_admission(kind))
+}
+
 #[test]
 fn every_kind_of_the_registry_has_cases_that_can_be_built() {
-    for kind in KINDS {
+    for kind in limiters() {
         for case in cases(kind.name) {
-            let (limiters, admissions) = stages(&[("stage", case.keys)]);
-            assert_eq!(limiters.len() + admissions.len(), 1, "{}", case.keys);
+            assert_eq!(stages(&[("stage", case.keys)]).0.len(), 1, "{}", case.keys);
         }
     }
 }
@@ -516,12 +449,11 @@ keeps_the_contract!(
     srtcm,
     trtcm,
     provider_quota,
-    concurrency,
 );
 
 #[test]
 fn every_kind_of_the_registry_is_held_to_the_contract() {
-    let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+    let names: Vec<&str> = limiters().map(|kind| kind.name).collect();
     assert_eq!(names, HELD);
 }
 

@@ -1,7 +1,9 @@
 //! The integration tests: one binary, one file per idea.
 
+mod admission_page;
 mod alloc;
 mod at_work;
+mod backlog;
 mod cli;
 mod conservation;
 mod contract;
@@ -22,6 +24,8 @@ mod queues;
 mod quota;
 mod readme;
 mod redis;
+mod reference;
+mod rooms;
 mod scenarios;
 mod server;
 mod support;

@@ -446,6 +446,7 @@ impl Naive<'_> {
             reason,
             stage: stage.to_string(),
             retry_after: wait.map(Nanos),
+            scope: "",
         });
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! `UPDATE=1 cargo test --test it pages` writes it anew.
 
-use std::fs;
+use crate::reference::{dialects, is_as_committed, parameters, questions, shared, wrapped};
+use crate::support::is_admission;
 use std::path::Path;
 use tidegate::engine::Take;
 use tidegate::limiter::Charge;
-use tidegate::report::text::{Layout, Table};
 use tidegate::request::{Ask, Unit};
 use tidegate::scenario::source::Document;
 use tidegate::scenario::stage::{KINDS, Kind, Limit, Stage, StageSpec};
@@ -34,16 +34,7 @@ const HEIGHT: u64 = 4;
 
 #[test]
 fn the_page_about_limiters_is_what_the_registry_and_a_probe_say() {
-    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join(PLACE);
-    let page = page();
-    if std::env::var_os("UPDATE").is_some() {
-        fs::write(&place, &page).expect("written");
-    }
-    let committed = fs::read_to_string(&place).unwrap_or_default();
-    for (at, (line, found)) in committed.lines().zip(page.lines()).enumerate() {
-        assert_eq!(line, found, "{PLACE}:{}: write it anew: UPDATE=1 cargo test --test it pages", at + 1);
-    }
-    assert!(committed == page, "{PLACE} is longer or shorter than what is found");
+    is_as_committed(PLACE, "pages", &page());
 }
 
 #[test]
@@ -76,27 +67,16 @@ fn the_adversary_finds_what_is_known_of_windows_buckets_and_counters() {
 
 /// The kinds that are limiters, with their keys.
 fn limiters() -> Vec<(&'static Kind, Vec<Param>)> {
-    let mut limiters = Vec::new();
-    for kind in KINDS {
-        let mut is_admission = false;
-        let params = describe(|section| is_admission = (kind.read)(section).is_admission());
-        if !is_admission {
-            limiters.push((kind, params));
-        }
-    }
-    limiters
+    let kinds = KINDS.iter().filter(|kind| !is_admission(kind));
+    kinds.map(|kind| (kind, describe(|section| _ = (kind.read)(section)))).collect()
 }
 
 fn page() -> String {
     let limiters = limiters();
     let shared = shared(&limiters);
-    let mut kinds =
-        Table::new(&[("kind", "kind", false), ("question", "the question that it answers", false)]);
-    for (kind, _) in &limiters {
-        kinds.rows.push(vec![format!("[`{0}`](#{0})", kind.name), kind.page.question.into()]);
-    }
+    let questions = questions(limiters.iter().map(|(kind, _)| (kind.name, kind.page.question)));
     let top: Vec<Param> = shared.iter().filter(|param| !is_nested(param)).cloned().collect();
-    let mut text = format!("{HEAD}\n{}\n{SHARED}\n{}", markdown(&kinds), parameters(&top));
+    let mut text = format!("{HEAD}\n{questions}\n{SHARED}\n{}", parameters(&top));
     for (kind, params) in &limiters {
         text += &section(kind, params, &shared);
     }
@@ -128,18 +108,6 @@ What a section says otherwise holds there. The tables of `retry_after` and `depl
 [Scenario files](scenario.md).
 ";
 
-/// The keys that most limiters have word for word.
-fn shared(limiters: &[(&Kind, Vec<Param>)]) -> Vec<Param> {
-    let mut shared: Vec<Param> = Vec::new();
-    for param in limiters.iter().flat_map(|(_, params)| params) {
-        let count = limiters.iter().filter(|(_, params)| params.contains(param)).count();
-        if limiters.len() < 2 * count && !shared.contains(param) {
-            shared.push(param.clone());
-        }
-    }
-    shared
-}
-
 /// Whether it is a key of a table within the limiter's.
 fn is_nested(param: &Param) -> bool {
     param.key.contains('.')
@@ -156,14 +124,7 @@ fn section(kind: &Kind, params: &[Param], shared: &[Param]) -> String {
     for param in shared.iter().filter(lacks) {
         text += &format!("\nIt has no key `{}`.\n", param.key);
     }
-    if !about.dialects.is_empty() {
-        let title = if params.iter().any(|param| param.key == "preset") { "preset" } else { "dialect" };
-        let mut table = Table::new(&[(title, title, false), ("about", "what is particular to it", false)]);
-        for (word, particular) in about.dialects {
-            table.rows.push(vec![format!("`\"{word}\"`"), particular.to_string()]);
-        }
-        text += &format!("\n{}", markdown(&table));
-    }
+    text += &dialects(about, params);
     text += &format!("\n{}", wrapped(&format!("**Source.** {}.", about.source)));
     text += "\n**Worst case.**\n";
     let mut drawn: Vec<Vec<u64>> = Vec::new();
@@ -183,43 +144,6 @@ fn section(kind: &Kind, params: &[Param], shared: &[Param]) -> String {
         }
     }
     text
-}
-
-fn parameters(params: &[Param]) -> String {
-    let mut table = Table::new(&[
-        ("key", "key", false),
-        ("takes", "takes", false),
-        ("default", "default", false),
-        ("about", "what it means", false),
-    ]);
-    for param in params {
-        let default = match (&param.default, param.required) {
-            (Some(default), _) => format!("`{default}`"),
-            (None, true) => "must be there".into(),
-            (None, false) => String::new(),
-        };
-        table.rows.push(vec![format!("`{}`", param.key), param.shape.clone(), default, param.doc.into()]);
-    }
-    markdown(&table)
-}
-
-fn markdown(table: &Table) -> String {
-    table.to_text(Layout::Markdown)
-}
-
-/// A paragraph in lines of at most 120 characters, none of which begins as an item of a list or a quotation does.
-fn wrapped(text: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let is_tied = word.starts_with(|c: char| c.is_ascii_digit() || "+-*>#".contains(c));
-        let last = lines.last_mut().expect("there is one");
-        match last.chars().count() {
-            0 => last.push_str(word),
-            length if is_tied || length + word.chars().count() < 120 => *last += &format!(" {word}"),
-            _ => lines.push(word.into()),
-        }
-    }
-    lines.join("\n") + "\n"
 }
 
 /// What the best schedule of the adversary got.

@@ -330,7 +330,7 @@ const WRONG_LINES: &[(usize, &str, &str)] = &[
     (
         19,
         "burst = 10\nexempt = [\"defualt\"]",
-        "20:11 `rpm` exempts `defualt`, which is no class; did you mean `default`?",
+        "20:11 `rpm` names `defualt`, which is no class; did you mean `default`?",
     ),
     (
         19,

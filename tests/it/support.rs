@@ -15,8 +15,8 @@ use tidegate::request::Ask;
 use tidegate::scenario::Scenario;
 use tidegate::scenario::build::Prepared;
 use tidegate::scenario::source::Document;
-use tidegate::scenario::stage::{Stage, StageSpec};
-use tidegate::section::{Log, Section};
+use tidegate::scenario::stage::{Kind, Stage, StageSpec};
+use tidegate::section::{Log, Section, describe};
 use tidegate::time::{Nanos, SimTime};
 
 /// The scenario of `text`, whose traces lie in `folder`; panics with every problem if it is wrong.
@@ -70,6 +70,24 @@ pub fn stages(stages: &[(&str, &str)]) -> Stages {
     text += &format!("[policy.p]\nstages = {names:?}\ndownstream = \"d\"\n");
     let gate = setup(&prepared(&text), 0, 1).gates.remove(0);
     (gate.limiters, gate.admissions)
+}
+
+/// Whether a kind of stage asks for room.
+pub fn is_admission(kind: &Kind) -> bool {
+    let mut is_admission = false;
+    describe(|section| is_admission = (kind.read)(section).is_admission());
+    is_admission
+}
+
+/// The one admission stage that `keys` describe, among the classes `interactive`, of priority 10, and `batch`.
+pub fn room(keys: &str) -> Box<dyn Admission> {
+    let text = format!(
+        "version = 1\nduration = \"1s\"\n[class.interactive]\npriority = 10\n[class.batch]\n\
+         [traffic.t]\nclass = \"interactive\"\nat = [\"0s\"]\n[traffic.u]\nclass = \"batch\"\nat = [\"0s\"]\n\
+         [downstream.d]\nconcurrency = \"unlimited\"\nservice_time = \"1s\"\n\
+         [policy.p]\nstages = [\"room\"]\ndownstream = \"d\"\n[admission.room]\n{keys}\n"
+    );
+    setup(&prepared(&text), 0, 1).gates.remove(0).admissions.remove(0)
 }
 
 /// The one limiter that `keys` describe.
@@ -159,6 +177,7 @@ pub struct Attempt {
     pub reason: &'static str,
     pub stage: String,
     pub retry_after: Option<Nanos>,
+    pub scope: &'static str,
 }
 
 impl Attempt {
@@ -299,6 +318,7 @@ impl Sink for Rows {
             reason: row.reason,
             stage: row.stage.to_string(),
             retry_after: row.retry_after,
+            scope: row.scope,
         });
         Ok(())
     }

@@ -50,7 +50,7 @@ const SUMMARY: &str = "scope,class,duration_s,warmup_s,calls_count,offered_count
 
 const REQUESTS: &str = "call,attempt,traffic,class,tenant,feature,user,input_tokens,output_tokens,\
      max_output_tokens,arrived_s,started_s,ended_s,queue_wait_ms,service_ms,latency_ms,\
-     outcome,reason,stage,target,retry_after_s";
+     outcome,reason,stage,target,retry_after_s,scope";
 
 impl Table {
     /// Every table, in the order in which files are named.

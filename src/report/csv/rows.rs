@@ -222,7 +222,7 @@ impl Sink for Rows<'_> {
             }
             cells.millis((row.ended - row.arrived).0);
             cells.name(row.outcome).name(row.reason).name(row.stage).name(row.target);
-            cells.maybe(row.retry_after, |cells, nanos| cells.seconds(nanos.0));
+            cells.maybe(row.retry_after, |cells, nanos| cells.seconds(nanos.0)).name(row.scope);
         })
     }
 }

@@ -1,14 +1,13 @@
 //! A policy's gate: its stages, its queue and its downstream as the engine takes them.
 
 use super::{Prepared, queue};
-use crate::admission::Admission;
-use crate::admission::concurrency::{Concurrency, KeyedConcurrency};
+use crate::admission::{Admission, Cast};
 use crate::downstream::AnyDownstream;
 use crate::downstream::slots::Slots;
 use crate::engine::{Change, Gate, Parking, Target};
 use crate::limiter::{Limiter, Options};
 use crate::request::Key;
-use crate::rng::Stream;
+use crate::rng::{Dice, Stream};
 use crate::scenario::stage::{Stage, StageSpec};
 use crate::scenario::{self, Scenario, event, policy};
 
@@ -16,11 +15,14 @@ use crate::scenario::{self, Scenario, event, policy};
 pub(super) fn build(prepared: &Prepared, policy: &policy::Policy, seed: u64) -> (Gate, Vec<String>) {
     let scenario = &prepared.scenario;
     let number = &|key, name: &str| prepared.number(key, name);
+    let classes: Vec<String> = scenario.classes.iter().map(|class| class.name.clone()).collect();
+    let priorities = &queue::priorities(prepared);
+    let cast = Cast { classes: &classes, priorities, luck: Dice::default() };
     let (mut limiters, mut parking) = (Vec::new(), Vec::new());
     let mut admissions = Vec::new();
     let (mut limiter_names, mut admission_names) = (Vec::new(), Vec::new());
     for stage in policy.stages.iter().map(|number| &scenario.stages[*number]) {
-        match part(stage, number, seed) {
+        match part(stage, number, &cast, seed) {
             Part::Limiter(limiter, parks) => {
                 limiters.push(limiter);
                 parking.push(parks);
@@ -53,15 +55,15 @@ enum Part {
     Admission(Box<dyn Admission>),
 }
 
-fn part(stage: &Stage, number: &dyn Fn(Key, &str) -> Option<u32>, seed: u64) -> Part {
+fn part(stage: &Stage, number: &dyn Fn(Key, &str) -> Option<u32>, cast: &Cast<'_>, seed: u64) -> Part {
     match &stage.spec {
         StageSpec::Limiter(limit) => {
             let luck = Stream::new(seed, &format!("limiter/{}", stage.name)).dice();
             Part::Limiter(limit.build_among(number, luck), parking(&limit.options))
         }
-        StageSpec::Concurrency { limit, key: None } => Part::Admission(Box::new(Concurrency::new(*limit))),
-        StageSpec::Concurrency { limit, key: Some(key) } => {
-            Part::Admission(Box::new(KeyedConcurrency::new(*limit, *key)))
+        StageSpec::Admission(room) => {
+            let luck = Stream::new(seed, &format!("admission/{}", stage.name)).dice();
+            Part::Admission(room.build(&Cast { luck, ..*cast }))
         }
     }
 }
@@ -77,6 +79,7 @@ fn parking(options: &Options) -> Parking {
 
 pub(super) fn downstream(spec: &scenario::downstream::Downstream) -> AnyDownstream {
     Slots::new(spec.concurrency, spec.service_time.clone())
+        .backlog(spec.backlog)
         .error_rate(spec.error_rate)
         .stretch_running(spec.stretch_running)
         .into()

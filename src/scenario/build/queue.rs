@@ -67,7 +67,7 @@ fn line<O: line::Order>(prepared: &Prepared, queue: &Queue, order: O) -> Line<O>
     Line::new(order, bounds, queue.max_wait).law(queue.law.map(|law| law.build()))
 }
 
-fn priorities(prepared: &Prepared) -> Vec<i32> {
+pub(super) fn priorities(prepared: &Prepared) -> Vec<i32> {
     prepared.scenario.classes.iter().map(|class| class.priority).collect()
 }
 

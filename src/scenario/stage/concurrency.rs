@@ -1,8 +1,11 @@
 //! `kind = "concurrency"`.
 
+use super::admission::stage;
 use super::options::keys;
-use super::{Kind, Page, StageSpec};
+use super::{Kind, Page, Room, StageSpec};
+use crate::admission::concurrency;
 use crate::section::{Limit, Section};
+use std::sync::Arc;
 
 pub(super) const KIND: Kind =
     Kind { name: "concurrency", about: "lets at most so many be in flight", page: PAGE, read };
@@ -21,5 +24,12 @@ fn read(s: &mut Section) -> StageSpec {
     if limit == Limit(Some(0)) {
         s.problem("limit", format!("`{}` is 0: nothing ever passes", s.path_of("limit")), "write 1 or more");
     }
-    StageSpec::Concurrency { limit: limit.0, key: keys(s) }
+    let key = keys(s);
+    stage(s, concurrency::Limit { limit: limit.0, key })
+}
+
+/// No limit at all.
+pub(super) fn unlimited() -> StageSpec {
+    let plan = Arc::new(concurrency::Limit { limit: None, key: None });
+    StageSpec::Admission(Room { plan, shadow: false, exempt: Vec::new(), classes: Vec::new() })
 }

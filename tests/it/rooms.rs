@@ -1,0 +1,321 @@
+//! The contract of `src/admission.rs`, over every kind of the registry that asks for room and generated histories.
+//!
+//! A kind without a case here fails: whoever adds one says which configurations stand for it.
+
+use crate::support::{is_admission, room};
+use proptest::prelude::*;
+use tidegate::admission::{Admission, Answer, Entrant, Scene};
+use tidegate::request::{Ask, ClassId, End, Knob};
+use tidegate::rng::Dice;
+use tidegate::scenario::stage::KINDS;
+use tidegate::time::{Nanos, SimTime};
+
+/// A kind, and configurations that stand for it.
+const CASES: &[(&str, &[&str])] = &[(
+    "concurrency",
+    &[
+        "limit = 1",
+        "limit = 3",
+        "limit = 2\nkey = 'tenant'",
+        "limit = 1\nkey = 'class'",
+        "limit = 'unlimited'",
+    ],
+)];
+
+/// One step of a history.
+#[derive(Clone, Debug)]
+struct Step {
+    later: u64,
+    act: Act,
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    /// One comes, and waits if it has to.
+    Come(Ask),
+    /// One that is at work ends.
+    End(usize, fn(Nanos) -> End),
+    /// One that waits leaves.
+    Leave(usize),
+    /// The limit is another.
+    Limit(u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let later = prop_oneof![
+        3 => Just(0u64),
+        2 => 1u64..10_000_000,
+        3 => 1u64..300_000_000,
+        1 => 1u64..10_000_000_000,
+        1 => Just(3_600_000_000_000),
+    ];
+    let ask = (any::<u64>(), 0u32..3, 0u16..2, 0u32..2_000, 0u32..2_000, 0u32..2_000).prop_map(
+        |(dice, tenant, class, input, output, max)| Ask {
+            dice: Dice(dice),
+            tenant,
+            user: tenant,
+            class: ClassId(class),
+            input_tokens: input,
+            output_tokens: output,
+            max_output_tokens: max,
+            ..Ask::default()
+        },
+    );
+    let end = prop_oneof![
+        6 => Just(End::Completed as fn(Nanos) -> End),
+        1 => Just(End::Failed as fn(Nanos) -> End),
+        1 => Just(End::Cancelled as fn(Nanos) -> End),
+    ];
+    let act = prop_oneof![
+        6 => ask.prop_map(Act::Come),
+        5 => (any::<usize>(), end).prop_map(|(which, end)| Act::End(which, end)),
+        1 => any::<usize>().prop_map(Act::Leave),
+        1 => (1u64..40).prop_map(Act::Limit),
+    ];
+    (later, act).prop_map(|(later, act)| Step { later, act })
+}
+
+/// One that is alive.
+#[derive(Clone, Copy, Debug)]
+struct Live {
+    ask: Ask,
+    place: u32,
+    came: SimTime,
+    started: SimTime,
+}
+
+impl Live {
+    fn entrant(&self, now: SimTime, queued: bool) -> Entrant<'_> {
+        Entrant { ask: &self.ask, place: self.place, number: 1, waited: now - self.came, queued }
+    }
+}
+
+/// Two stages of the same description, told the same; one of them is asked more often.
+struct Twins {
+    stage: Box<dyn Admission>,
+    twin: Box<dyn Admission>,
+    /// Whether a limit on what is in flight has been changed.
+    changed: bool,
+    waiting: Vec<Live>,
+    serving: Vec<Live>,
+}
+
+impl Twins {
+    fn place(&self) -> u32 {
+        let taken = |place: &u32| self.waiting.iter().chain(&self.serving).any(|live| live.place == *place);
+        (0..).find(|place| !taken(place)).expect("places never end")
+    }
+
+    fn scene(&self, now: SimTime) -> Scene {
+        let delay = self.waiting.first().map_or(Nanos::ZERO, |first| now - first.came);
+        let (waiting, busy) = (self.waiting.len() as u64, self.serving.len() as u64);
+        Scene { waiting, delay, busy, slots: Some(16), backlog: 0 }
+    }
+
+    /// Asks twice, and once of the twin.
+    fn ask(&self, now: SimTime, live: &Live, queued: bool) -> Result<Answer, TestCaseError> {
+        let entrant = &live.entrant(now, queued);
+        let answer = self.stage.admit(now, entrant);
+        prop_assert_eq!(self.stage.admit(now, entrant), answer, "an answer changed the next one");
+        prop_assert_eq!(self.twin.admit(now, entrant), answer, "the twin answers otherwise");
+        let later = now.saturating_add(Nanos(1_000_000_000_000));
+        let later = self.stage.alarm().map_or(later, |alarm| later.min(SimTime(alarm.0 - 1))).max(now);
+        prop_assert_eq!(self.stage.admit(later, entrant), answer, "time alone changed the answer");
+        Ok(answer)
+    }
+
+    fn start(&mut self, now: SimTime, live: Live) {
+        let live = Live { started: now, ..live };
+        self.stage.take(now, &live.entrant(now, false));
+        self.twin.take(now, &live.entrant(now, false));
+        self.serving.push(live);
+    }
+
+    fn comes(&mut self, now: SimTime, ask: Ask) -> Result<(), TestCaseError> {
+        let live = Live { ask, place: self.place(), came: now, started: now };
+        let scene = self.scene(now);
+        let shed = self.stage.sheds(now, &live.entrant(now, false), &scene);
+        prop_assert_eq!(self.twin.sheds(now, &live.entrant(now, false), &scene), shed);
+        prop_assert!(shed.is_none() || self.stage.habits().sheds, "it sheds, which it does not say");
+        if shed.is_some() {
+            return Ok(());
+        }
+        match self.ask(now, &live, false)? {
+            Answer::Pass => self.start(now, live),
+            Answer::Wait => {
+                prop_assert!(!self.stage.denial(now, &live.entrant(now, false)).reason.name().is_empty());
+                self.waiting.push(live);
+            }
+            Answer::Shed(_) => {}
+        }
+        self.bounds()
+    }
+
+    /// What is in flight is within the limit, unless that was lowered.
+    fn bounds(&self) -> Result<(), TestCaseError> {
+        if let Some(limit) = self.stage.limit().filter(|_| !self.changed && !self.stage.habits().adapts) {
+            prop_assert!(self.serving.len() as u64 <= limit, "more in flight than the limit");
+        }
+        Ok(())
+    }
+
+    /// Offers room to those that wait, first come, first served.
+    fn offer(&mut self, now: SimTime) -> Result<(), TestCaseError> {
+        let mut index = 0;
+        while index < self.waiting.len() {
+            let live = self.waiting[index];
+            match self.ask(now, &live, true)? {
+                Answer::Pass => {
+                    self.waiting.remove(index);
+                    self.start(now, live);
+                    self.bounds()?;
+                }
+                Answer::Shed(_) => _ = self.waiting.remove(index),
+                Answer::Wait if self.stage.per_key() => index += 1,
+                Answer::Wait => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Rings until `until`; a stage that never stops to ring before it is cut short.
+    fn ring_until(&mut self, until: SimTime) -> Result<(), TestCaseError> {
+        for _ in 0..10_000 {
+            let alarm = self.stage.alarm();
+            prop_assert_eq!(self.twin.alarm(), alarm);
+            prop_assert!(
+                alarm.is_none() || self.stage.habits().keeps_time,
+                "it has an alarm, which it does not say"
+            );
+            let Some(at) = alarm.filter(|at| *at <= until) else { break };
+            let scene = self.scene(at);
+            self.stage.ring(at, &scene);
+            self.twin.ring(at, &scene);
+            prop_assert!(self.stage.alarm().is_none_or(|next| at < next), "the alarm did not move on");
+            self.offer(at)?;
+        }
+        Ok(())
+    }
+
+    fn ends(&mut self, now: SimTime, which: usize, end: fn(Nanos) -> End) -> Result<(), TestCaseError> {
+        let live = self.serving.swap_remove(which % self.serving.len());
+        let end = end(now - live.started);
+        self.stage.settle(now, &live.entrant(live.started, false), end);
+        self.twin.settle(now, &live.entrant(live.started, false), end);
+        self.offer(now)
+    }
+
+    fn gauge(&mut self, now: SimTime, wanted: &str) -> Option<f64> {
+        let mut seen = None;
+        self.stage.gauges(now, &mut |name, reading| {
+            assert!(reading.last.is_finite() && reading.min <= reading.max, "{name}: {reading:?}");
+            if name == wanted {
+                seen = Some(reading.last);
+            }
+        });
+        seen
+    }
+}
+
+/// Holds one history of one admission stage to the contract.
+fn obeys(keys: &str, history: &[Step]) -> Result<(), TestCaseError> {
+    let (stage, twin) = (room(keys), room(keys));
+    let mut twins = Twins { stage, twin, changed: false, waiting: Vec::new(), serving: Vec::new() };
+    let mut now = SimTime(0);
+    for step in history {
+        now = now.saturating_add(Nanos(step.later));
+        twins.ring_until(now)?;
+        match &step.act {
+            Act::Come(ask) => twins.comes(now, *ask)?,
+            Act::End(which, end) if !twins.serving.is_empty() => twins.ends(now, *which, *end)?,
+            Act::Leave(which) if !twins.waiting.is_empty() => {
+                let which = which % twins.waiting.len();
+                twins.waiting.remove(which);
+            }
+            Act::Limit(limit) => {
+                twins.changed = true;
+                twins.stage.change(now, Knob::Limit(Some(*limit)));
+                twins.twin.change(now, Knob::Limit(Some(*limit)));
+                twins.offer(now)?;
+            }
+            _ => {}
+        }
+    }
+    let in_flight = twins.serving.len() as f64;
+    if let Some(in_use) = twins.gauge(now, "in_use") {
+        prop_assert_eq!(in_use, in_flight, "the gauge counts what is in flight");
+    }
+    while !twins.serving.is_empty() {
+        twins.ends(now, 0, End::Completed)?;
+    }
+    prop_assert!(
+        twins.gauge(now, "in_use").is_none_or(|in_use| in_use == 0.0),
+        "something was not given back"
+    );
+    prop_assert!(
+        twins.gauge(now, "tokens_in_use").is_none_or(|tokens| tokens == 0.0),
+        "tokens were not given back"
+    );
+    Ok(())
+}
+
+fn cases(kind: &str) -> &'static [&'static str] {
+    CASES.iter().find(|(name, _)| *name == kind).map_or(&[], |(_, cases)| cases)
+}
+
+#[test]
+fn every_kind_that_asks_for_room_is_held_to_the_contract() {
+    let admissions: Vec<&str> =
+        KINDS.iter().filter(|kind| is_admission(kind)).map(|kind| kind.name).collect();
+    for kind in &admissions {
+        assert!(!cases(kind).is_empty(), "the kind `{kind}` has no case in tests/it/rooms.rs: add some");
+    }
+    assert_eq!(admissions.len(), CASES.len(), "a case of no kind");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn every_case_keeps_the_contract(history in prop::collection::vec(step(), 1..150)) {
+        for (kind, cases) in CASES {
+            for case in *cases {
+                let keys = format!("kind = '{kind}'\n{case}");
+                obeys(&keys, &history)
+                    .map_err(|error| TestCaseError::fail(format!("{}: {error}", keys.replace('\n', ", "))))?;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stage_in_shadow_mode_takes_what_it_would_pass_and_counts_the_rest() {
+    let mut stage = room("kind = 'concurrency'\nlimit = 2\nshadow = true");
+    let ask = Ask::default();
+    let entrant = |place| Entrant { place, ..Entrant::first(&ask) };
+    for place in 0..5 {
+        assert_eq!(stage.admit(SimTime(0), &entrant(place)), Answer::Pass);
+        stage.take(SimTime(0), &entrant(place));
+    }
+    let read = |stage: &mut Box<dyn Admission>| {
+        let mut seen = Vec::new();
+        stage.gauges(SimTime(1), &mut |name, reading| seen.push((name, reading.last)));
+        seen
+    };
+    assert_eq!(read(&mut stage), [("in_use", 2.0), ("would_refuse", 3.0)]);
+    // One that it has not taken ends, then one that it has: a place is free then.
+    stage.settle(SimTime(1), &entrant(4), End::Completed(Nanos(1)));
+    assert_eq!(read(&mut stage), [("in_use", 2.0), ("would_refuse", 0.0)]);
+    stage.settle(SimTime(1), &entrant(0), End::Completed(Nanos(1)));
+    stage.take(SimTime(1), &entrant(0));
+    assert_eq!(read(&mut stage), [("in_use", 2.0), ("would_refuse", 0.0)]);
+}
+
+#[test]
+fn an_exempt_class_is_not_asked() {
+    let mut stage = room("kind = 'concurrency'\nlimit = 1\nexempt = ['interactive']");
+    let ask = |class| Ask { class: ClassId(class), ..Ask::default() };
+    let (interactive, batch) = (ask(1), ask(0));
+    stage.take(SimTime(0), &Entrant::first(&batch));
+    let answers = [&batch, &interactive].map(|ask| stage.admit(SimTime(0), &Entrant::first(ask)));
+    assert!(answers.contains(&Answer::Pass) && answers.contains(&Answer::Wait), "{answers:?}");
+}
