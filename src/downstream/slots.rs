@@ -66,11 +66,6 @@ impl Slots {
         self.stretch_running = applies;
         self
     }
-
-    #[inline(always)]
-    fn has_slot(&self) -> bool {
-        self.slots.is_none_or(|slots| self.busy.value() < slots)
-    }
 }
 
 impl Downstream for Slots {
@@ -81,7 +76,8 @@ impl Downstream for Slots {
 
     #[inline]
     fn is_full(&self) -> bool {
-        !self.has_slot() && !self.backlog.as_ref().is_some_and(|backlog| backlog.has_room())
+        self.slots.is_some_and(|slots| slots <= self.busy.value())
+            && self.backlog.as_ref().is_none_or(|backlog| !backlog.has_room())
     }
 
     #[inline(always)]
@@ -97,7 +93,8 @@ impl Downstream for Slots {
 
     #[inline(always)]
     fn next(&mut self, now: SimTime) -> Option<u32> {
-        if self.has_slot() { self.backlog.as_mut()?.pop(now) } else { None }
+        let backlog = self.backlog.as_mut()?;
+        if self.slots.is_none_or(|slots| self.busy.value() < slots) { backlog.pop(now) } else { None }
     }
 
     #[inline(always)]

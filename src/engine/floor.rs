@@ -7,7 +7,7 @@ use super::calendar::{Calendar, Moment};
 use super::gate::{Limits, LiveGate, Room, of};
 use super::live::{Attempt, Slab, State, reference};
 use super::setup::limit;
-use crate::admission::{Denial, Habits};
+use crate::admission::Denial;
 use crate::downstream::{AnyDownstream, Downstream, Work};
 use crate::observe::{From, Recorder};
 use crate::queue::{Queue, Ticket, Turn};
@@ -98,8 +98,7 @@ impl Post<'_> {
         attempt: &mut Attempt,
         from: From,
     ) -> Result<(), Obstacle> {
-        let entrant = attempt.entrant(self.now, index);
-        let stage = match self.live.room(self.downstream, self.now, &entrant) {
+        let stage = match self.live.room(self.downstream, self.now, index, attempt) {
             // Those who came before go first, even if this one has room.
             Room::Some if !self.live.lets_pass(self.now, &attempt.ask) => self.live.queue_number(),
             Room::Some => {
@@ -110,7 +109,7 @@ impl Post<'_> {
             Room::Shed { stage, denial } => return Err(Obstacle::Turned { stage, denial }),
         };
         let Some(queue) = &mut self.live.gate.queue else {
-            let denial = self.live.denial(stage, self.now, &entrant);
+            let denial = self.live.denial(stage, self.now, &attempt.entrant(self.now, index));
             return Err(Obstacle::Turned { stage, denial });
         };
         if !queue.has_room(&attempt.ask) {
@@ -142,8 +141,11 @@ impl Post<'_> {
     #[inline(always)]
     fn start(&mut self, index: u32, attempt: &mut Attempt, from: From) {
         let now = self.now;
-        let (ask, entrant) = (&attempt.ask, attempt.entrant(now, index));
-        self.live.gate.admissions.iter_mut().for_each(|stage| stage.take(now, &entrant));
+        let ask = &attempt.ask;
+        if !self.live.gate.admissions.is_empty() {
+            let entrant = attempt.entrant(now, index);
+            self.live.gate.admissions.iter_mut().for_each(|stage| stage.take(now, &entrant));
+        }
         if let Some(quota) = &mut self.live.gate.quota {
             quota.take(now, ask);
         }
@@ -200,16 +202,19 @@ impl Post<'_> {
         } else {
             self.downstream.withdraw(now, index);
         }
-        let entrant = attempt.entrant(attempt.started, index);
-        gate.admissions.iter_mut().for_each(|stage| stage.settle(now, &entrant, end));
         gate.limiters.iter_mut().chain(&mut gate.quota).for_each(|limiter| limiter.settle(now, ask, end));
-        if self.live.habits != Habits::default() {
-            self.moved();
+        if !gate.admissions.is_empty() {
+            self.settle_rooms(index, attempt, end);
         }
     }
 
+    fn settle_rooms(&mut self, index: u32, attempt: &Attempt, end: End) {
+        let entrant = attempt.entrant(attempt.started, index);
+        self.live.gate.admissions.iter_mut().for_each(|stage| stage.settle(self.now, &entrant, end));
+        self.moved();
+    }
+
     /// The admission stages may have another limit or alarm than before.
-    #[inline(never)]
     pub(super) fn moved(&mut self) {
         if self.live.habits.keeps_time {
             self.set_alarms();
@@ -229,7 +234,7 @@ impl Post<'_> {
                 break;
             }
             let attempt = &mut attempts[ticket.0];
-            let room = self.live.room(self.downstream, self.now, &attempt.entrant(self.now, ticket.0));
+            let room = self.live.room(self.downstream, self.now, ticket.0, attempt);
             let queue = self.live.gate.queue.as_mut()?;
             match room {
                 Room::None { for_all, .. } if for_all || queue.head_of_line_blocks() => break,

@@ -1,6 +1,7 @@
 //! A gate at work: it asks its limiters how fast, and its admission stages and downstream for room.
 
 use super::calendar::Lane;
+use super::live::Attempt;
 use super::parked::{Line, Parked, line};
 use super::setup::{Gate, Take};
 use crate::admission::{Answer, Denial, Entrant, Habits};
@@ -142,11 +143,39 @@ impl LiveGate {
 
     /// Asks the admission stages and the downstream.
     #[inline(always)]
-    pub(super) fn room(&self, downstream: &AnyDownstream, now: SimTime, entrant: &Entrant<'_>) -> Room {
-        let gate = &self.gate;
+    pub(super) fn room(
+        &self,
+        downstream: &AnyDownstream,
+        now: SimTime,
+        index: u32,
+        attempt: &Attempt,
+    ) -> Room {
+        let (gate, ask) = (&self.gate, &attempt.ask);
+        if !gate.admissions.is_empty() {
+            match self.room_of_stages(now, &attempt.entrant(now, index)) {
+                Room::Some => {}
+                lacking => return lacking,
+            }
+        }
+        let stage = self.downstream_number();
+        if !downstream.has_room(ask) {
+            return Room::None { stage, for_all: true };
+        }
+        match &gate.quota {
+            Some(quota) if !quota.check(now, ask).passes() => {
+                let scope = quota.binding(now, ask);
+                Room::Shed { stage, denial: Denial { reason: Reason::RateLimited, scope } }
+            }
+            _ => Room::Some,
+        }
+    }
+
+    /// Asks the admission stages.
+    #[inline(always)]
+    fn room_of_stages(&self, now: SimTime, entrant: &Entrant<'_>) -> Room {
         let mut lacking = None;
-        for (number, stage) in gate.admissions.iter().enumerate() {
-            let number = gate.limiters.len() + number;
+        for (number, stage) in self.gate.admissions.iter().enumerate() {
+            let number = self.gate.limiters.len() + number;
             match stage.admit(now, entrant) {
                 Answer::Pass => {}
                 Answer::Shed(denial) => return Room::Shed { stage: number, denial },
@@ -156,20 +185,7 @@ impl LiveGate {
                 }
             }
         }
-        if let Some((stage, for_all)) = lacking {
-            return Room::None { stage, for_all };
-        }
-        let stage = self.downstream_number();
-        if !downstream.has_room(entrant.ask) {
-            return Room::None { stage, for_all: true };
-        }
-        match &gate.quota {
-            Some(quota) if !quota.check(now, entrant.ask).passes() => {
-                let scope = quota.binding(now, entrant.ask);
-                Room::Shed { stage, denial: Denial { reason: Reason::RateLimited, scope } }
-            }
-            _ => Room::Some,
-        }
+        lacking.map_or(Room::Some, |(stage, for_all)| Room::None { stage, for_all })
     }
 
     /// What a limiter tells an attempt that it has refused to wait.
