@@ -14,7 +14,7 @@
 use super::heap::Entry;
 use super::key::Key;
 use super::pending::Pending;
-use super::sources::{SOURCES, Sources};
+use super::sources::Sources;
 use crate::time::SimTime;
 use std::collections::VecDeque;
 
@@ -89,7 +89,7 @@ pub struct Calendar {
     /// What each slot and each lane has next.
     sources: Sources,
     /// What the event of a slot is about, which lane a source is, or that it is the wheel.
-    kinds: [Source; SOURCES],
+    kinds: Vec<Source>,
     sequence: u64,
 }
 
@@ -99,12 +99,6 @@ enum Source {
     Lane(u32),
     /// What is far.
     Wheel,
-}
-
-impl Default for Source {
-    fn default() -> Source {
-        Source::Slot(0)
-    }
 }
 
 #[derive(Debug)]
@@ -128,9 +122,8 @@ impl Calendar {
     }
 
     fn add_source(&mut self, kind: Source) -> Option<usize> {
-        let index = self.sources.used;
-        *self.kinds.get_mut(index)? = kind;
-        self.sources.used += 1;
+        let index = self.sources.add()?;
+        self.kinds.push(kind);
         Some(index)
     }
 
@@ -271,7 +264,7 @@ impl Calendar {
         if key == Key::NEVER {
             return None;
         }
-        match self.kinds[source % SOURCES] {
+        match self.kinds[source] {
             Source::Wheel => self.approach(source, alive),
             Source::Slot(about) => Some(Due { time: key.time(), moment: key.moment(), about }),
             Source::Lane(lane) => {

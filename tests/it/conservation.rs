@@ -387,13 +387,13 @@ fn more_traffics_than_the_calendar_has_slots_all_go_on_calling() {
     let mut text = "version = 1\nduration = '20s'\n[client.sdk]\ntimeout = '20ms'\ncancel = true\n\
         [downstream.d]\nconcurrency = 'unlimited'\nservice_time = '10s'\n[policy.p]\ndownstream = 'd'\n"
         .to_string();
-    for number in 0..40 {
+    for number in 0..90 {
         text += &format!(
             "[traffic.t{number}]\nclient = 'sdk'\narrivals = 'paced'\nrate = '{}/s'\n",
             5 + number % 7
         );
     }
-    let calls: u64 = (0..40).map(|number| 20 * (5 + number % 7)).sum();
+    let calls: u64 = (0..90).map(|number| 20 * (5 + number % 7)).sum();
     assert_eq!(run(&text).count(Count::Cancelled), calls);
 }
 
