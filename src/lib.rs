@@ -90,6 +90,7 @@ pub mod math;
 pub mod observe;
 pub mod problem;
 pub mod queue;
+pub(crate) mod records;
 pub mod report;
 pub mod request;
 pub mod rng;

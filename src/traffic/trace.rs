@@ -7,8 +7,8 @@
 //! memory.
 
 mod clock;
+mod hashed;
 mod inspect;
-mod records;
 mod replay;
 mod rows;
 #[cfg(test)]

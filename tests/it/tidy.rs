@@ -11,7 +11,7 @@ const LAYERS: &[&[&str]] = &[
     &["units", "math", "rng", "gauge"],
     &["dist"],
     &["request", "problem"],
-    &["section", "table"],
+    &["section", "table", "records"],
     &["traffic", "client", "limiter", "admission", "queue", "downstream"],
     &["observe"],
     &["engine"],

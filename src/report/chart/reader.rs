@@ -1,6 +1,7 @@
 //! Reads `timeline.csv` under one seed, and what `summary.csv` says of it.
 
 use super::table::{Column, Table};
+use super::text;
 use super::timeline::{COUNTS, Interval, Latency, Phase, Policy, Timeline};
 use crate::problem::Problem;
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,7 +57,7 @@ pub fn timeline(dir: &Path, seed: Option<u64>) -> Result<Timeline, Problem> {
     let columns = Columns::find(&table)?;
     let mut chosen = seed.map(|seed| seed.to_string());
     let mut seeds = BTreeSet::new();
-    let mut traffic: BTreeMap<String, f64> = BTreeMap::new();
+    let mut traffic: BTreeMap<Vec<u8>, f64> = BTreeMap::new();
     let mut policies: Vec<Policy> = Vec::new();
     let mut run_id = String::new();
     let mut last_seed = Vec::new();
@@ -74,13 +75,18 @@ pub fn timeline(dir: &Path, seed: Option<u64>) -> Result<Timeline, Problem> {
         }
         let policy = policy_of(&table, &columns, &mut policies)?;
         let offered = add_row(&table, &columns, policy)?;
-        let class = table.text(columns.class);
-        *traffic.entry(class).or_default() += offered;
+        let class = table.bytes(columns.class);
+        match traffic.get_mut(class) {
+            Some(sum) => *sum += offered,
+            None => _ = traffic.insert(class.to_vec(), offered),
+        }
     }
+    let mut shown: BTreeMap<String, f64> = BTreeMap::new();
+    traffic.iter().for_each(|(class, sum)| *shown.entry(text::shown(class)).or_default() += sum);
     let Some(seed) = chosen.filter(|_| !policies.is_empty()) else {
         return Err(nothing_to_draw(dir, seed));
     };
-    let classes = busiest_first(traffic);
+    let classes = busiest_first(shown);
     let mut timeline = Timeline { run_id, seed, seeds: seeds.len(), policies, classes };
     read_summary(&mut timeline, dir)?;
     Ok(timeline)
@@ -174,8 +180,11 @@ fn add_row(table: &Table, columns: &Columns, policy: &mut Policy) -> Result<f64,
     interval.limit = table.optional(columns.limit)?;
     if let (Some(p50_ms), Some(p99_ms)) = (table.optional(columns.p50)?, table.optional(columns.p99)?) {
         let latency = Latency { interval: at, p50_ms, p99_ms };
-        let class = table.text(columns.class);
-        policy.latencies.entry(class).or_default().push(latency);
+        let class = table.bytes(columns.class);
+        match policy.latencies.iter_mut().find(|(name, _)| name.as_bytes() == class) {
+            Some((_, latencies)) => latencies.push(latency),
+            None => policy.latencies.entry(text::shown(class)).or_default().push(latency),
+        }
     }
     table.number(columns.counts[0])
 }

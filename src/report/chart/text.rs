@@ -5,6 +5,11 @@
 /// The most characters that any label from a file may have.
 pub const LONGEST: usize = 160;
 
+/// Bytes of a file as text that can be shown.
+pub fn shown(bytes: &[u8]) -> String {
+    tame(&String::from_utf8_lossy(bytes), LONGEST)
+}
+
 /// The text without control characters, at most `longest` characters, cut with `…`.
 pub fn tame(text: &str, longest: usize) -> String {
     let mut shown: String =

@@ -2,8 +2,9 @@
 
 use super::TraceSpec;
 use super::clock::TimeUnit;
-use super::records::{Records, Shape};
+use super::hashed::Hashed;
 use crate::problem::{Place, Problem, did_you_mean};
+use crate::records::{Records, Shape};
 use std::fs::File;
 use std::io;
 
@@ -26,7 +27,7 @@ pub(super) struct Columns {
 
 /// An open trace, read up to some row.
 pub(super) struct Rows {
-    records: Records<File>,
+    records: Records<Hashed<File>>,
     /// The file as the user gave it, for messages.
     file: String,
     pub columns: Columns,
@@ -59,7 +60,7 @@ impl Rows {
         }
         let opened = File::open(&spec.file).map_err(|e| vec![Problem::io(&file, "read the trace", &e)])?;
         let unreadable = |error| vec![unreadable(&file, &error)];
-        let mut records = Records::new(opened).map_err(unreadable)?;
+        let mut records = Records::new(Hashed::new(opened)).map_err(unreadable)?;
         if !records.next().map_err(unreadable)? {
             let place = Place { file: file.clone(), line: 1, column: 1, span: 0..0 };
             let problem = Problem::input(format!("the trace `{file}` is empty")).at(place);
@@ -194,7 +195,7 @@ impl Rows {
 
     /// SHA-256 of all that was read, in hexadecimal.
     pub fn sha256(self) -> String {
-        self.records.sha256().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+        self.records.into_source().sha256()
     }
 }
 

@@ -1,10 +1,9 @@
-//! The records of a CSV file as they lie in its bytes, with the hash of them all.
+//! The records of a CSV file as they lie in its bytes.
 //!
 //! Nearly every line is plain: no quotes, no control characters, ended by LF or CRLF. Its fields are found in one look
 //! at its bytes and stay where they are. Any other record is read by `csv_core`, whose rules hold for all.
 
 use csv_core::ReadRecordResult;
-use sha2::{Digest, Sha256};
 use std::io::{self, Read};
 use std::ops::Range;
 
@@ -45,9 +44,8 @@ const SORTS: [Sort; 256] = {
 };
 
 /// A CSV file, read up to some record.
-pub(super) struct Records<R> {
+pub struct Records<R> {
     source: R,
-    hash: Sha256,
     /// What was read and not yet used: `buffer[at..filled]`.
     buffer: Vec<u8>,
     at: usize,
@@ -67,7 +65,7 @@ pub(super) struct Records<R> {
 
 /// What is known of the bytes of a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub enum Shape {
     /// Plain and ASCII.
     Ascii,
     /// Plain, but what is not ASCII was not looked at.
@@ -81,7 +79,6 @@ impl<R: Read> Records<R> {
     pub fn new(source: R) -> io::Result<Records<R>> {
         let mut records = Records {
             source,
-            hash: Sha256::new(),
             buffer: vec![0; PIECE],
             at: 0,
             filled: 0,
@@ -199,7 +196,6 @@ impl<R: Read> Records<R> {
                 read => break read?,
             }
         };
-        self.hash.update(&self.buffer[self.filled..][..read]);
         self.filled += read;
         self.ended = read == 0;
         Ok(())
@@ -227,9 +223,9 @@ impl<R: Read> Records<R> {
         (0..self.fields.len()).filter_map(|index| self.field(index))
     }
 
-    /// SHA-256 of all that was read.
-    pub fn sha256(self) -> impl AsRef<[u8]> {
-        self.hash.finalize()
+    /// What it read from.
+    pub fn into_source(self) -> R {
+        self.source
     }
 }
 
