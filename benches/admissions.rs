@@ -12,8 +12,20 @@ use tidegate::scenario::stage::KINDS;
 use tidegate::time::{Nanos, SimTime};
 
 /// What stands for each kind and each dialect, with work of 20 ms at a thousand a second.
-const ROWS: &[&str] =
-    &["kind = 'concurrency'\nlimit = 64", "kind = 'concurrency'\nlimit = 4\nkey = 'tenant'"];
+const ROWS: &[&str] = &[
+    "kind = 'concurrency'\nlimit = 64",
+    "kind = 'concurrency'\nlimit = 4\nkey = 'tenant'",
+    "kind = 'aimd'",
+    "kind = 'vegas'",
+    "kind = 'gradient'",
+    "kind = 'gradient2'",
+    "kind = 'gradient2'\nwindow = {}",
+    "kind = 'envoy_gradient'",
+    "kind = 'failsafe_adaptive'",
+    "kind = 'kratos_bbr'",
+    "kind = 'go_zero_shedder'",
+    "kind = 'sentinel_system'\nqps = 900\nmax_thread = 15",
+];
 
 /// How many are at work at a time.
 const AT_WORK: usize = 20;

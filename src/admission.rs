@@ -12,10 +12,27 @@
 //!    after every call that changes the stage; after `ring` it names a later one.
 //! 7. Answers depend on construction and the sequence of calls alone.
 
+pub mod adaptive;
+pub mod aimd;
+mod buckets;
 pub mod concurrency;
+mod correlation;
+mod cpu;
+mod decimal_histogram;
+pub mod envoy_gradient;
 mod exempt;
+pub mod failsafe_adaptive;
+pub mod go_zero_shedder;
+pub mod gradient;
+pub mod gradient2;
+pub mod kratos_bbr;
+mod log_sketch;
+pub mod moving_average;
 mod plan;
+pub mod sample_window;
+pub mod sentinel_system;
 mod shadow;
+pub mod vegas;
 
 pub use exempt::Exempt;
 pub use plan::{Cast, Options, Plan};

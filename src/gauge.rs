@@ -42,7 +42,12 @@ impl Reading {
     /// A number that has grown to `count` since the start of the run.
     pub fn count(count: u64) -> Reading {
         let count = count as f64;
-        Reading { avg: count, min: count, max: count, last: count, area: 0 }
+        Reading::of(count)
+    }
+
+    /// A number as it is at the end, of which nothing else is known.
+    pub fn of(value: f64) -> Reading {
+        Reading { avg: value, min: value, max: value, last: value, area: 0 }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Stages (limiters and admission) as files describe them: one registry, one file per kind.
 
+mod adaptive;
 mod admission;
+mod bounds;
 mod concurrency;
 mod deployment;
 mod fixed_window;
@@ -8,10 +10,12 @@ mod gcra;
 mod leaky_meter;
 mod leaky_queue;
 mod markers;
+mod measured;
 mod options;
 mod overrides;
 mod provider_quota;
 mod retry_after;
+mod shedders;
 mod sliding_counter;
 mod sliding_log;
 mod token_bucket;
@@ -112,6 +116,15 @@ pub const KINDS: &[Kind] = &[
     markers::TWO_RATES,
     provider_quota::KIND,
     concurrency::KIND,
+    adaptive::AIMD,
+    adaptive::VEGAS,
+    adaptive::GRADIENT,
+    adaptive::GRADIENT2,
+    measured::ENVOY,
+    measured::FAILSAFE,
+    shedders::KRATOS,
+    shedders::GO_ZERO,
+    shedders::SENTINEL,
 ];
 
 impl Stage {

@@ -357,7 +357,7 @@ fn obeys(make: &dyn Fn() -> Box<dyn Limiter>, case: &Case, history: &[Step]) -> 
                 // A product that reckons in doubles may be off by the last of them, of which what is left is told down
                 // to a billionth; what a window has forgotten is gone.
                 let is_exact = case.keeps_level || !case.refunds;
-                let rounding = (before.1 / 1_000_000_000) as i128;
+                let rounding = before.1 / 1_000_000_000;
                 prop_assert!(
                     off == 0 || (!is_exact && after.0 <= expected + rounding),
                     "settled as {:?}: {:?} {:?}",

@@ -1,5 +1,6 @@
 //! The integration tests: one binary, one file per idea.
 
+mod adaptive;
 mod admission_page;
 mod alloc;
 mod at_work;
