@@ -15,6 +15,10 @@ use tidegate::time::{Nanos, SimTime};
 const ROWS: &[&str] = &[
     "kind = 'concurrency'\nlimit = 64",
     "kind = 'concurrency'\nlimit = 4\nkey = 'tenant'",
+    "kind = 'bulkhead'\nlimit = 24\nshare.interactive = { guaranteed = 16 }",
+    "kind = 'partitioned'\nlimit = 24\nshare.interactive = { percent = '60%' }",
+    "kind = 'reserved'\nlimit = 24\ncritical = ['interactive']",
+    "kind = 'token_budget'\nbudget = 100",
     "kind = 'aimd'",
     "kind = 'vegas'",
     "kind = 'gradient'",

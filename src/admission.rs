@@ -6,7 +6,7 @@
 //!    told what a later one says.
 //! 2. `admit` is pure.
 //! 3. After `Pass`, `take` at that instant is legal.
-//! 4. `Wait` changes only by `settle`, `ring` or `change`; the engine asks again after each of them.
+//! 4. `Wait` changes only by `settle`, `gave_up`, `ring` or `change`; the engine asks again after each of them.
 //! 5. Every `take` is followed by exactly one `settle`, which carries the outcome and the latency.
 //! 6. A stage that [keeps time](Habits::keeps_time) is rung at the instant that `alarm` names, which is read again
 //!    after every call that changes the stage; after `ring` it names a later one.
@@ -15,11 +15,13 @@
 pub mod adaptive;
 pub mod aimd;
 mod buckets;
+pub mod bulkhead;
 pub mod concurrency;
 mod correlation;
 mod cpu;
 mod decimal_histogram;
 pub mod envoy_gradient;
+pub mod estimator;
 mod exempt;
 pub mod failsafe_adaptive;
 pub mod go_zero_shedder;
@@ -28,10 +30,13 @@ pub mod gradient2;
 pub mod kratos_bbr;
 mod log_sketch;
 pub mod moving_average;
+pub mod partitioned;
 mod plan;
+pub mod reserved;
 pub mod sample_window;
 pub mod sentinel_system;
 mod shadow;
+pub mod token_budget;
 pub mod vegas;
 
 pub use exempt::Exempt;
@@ -101,6 +106,8 @@ pub struct Habits {
     pub keeps_time: bool,
     /// Whether its limit moves by itself.
     pub adapts: bool,
+    /// Whether it wants to hear of those that wait in the queue.
+    pub minds_queue: bool,
 }
 
 /// A stage that asks whether there is room. See the module's contract.
@@ -119,6 +126,10 @@ pub trait Admission: Send {
     fn take(&mut self, now: SimTime, entrant: &Entrant<'_>);
     /// Gives back; exactly once per `take`, of the one in the same place.
     fn settle(&mut self, now: SimTime, entrant: &Entrant<'_>, end: End);
+    /// One that lacked room waits in the queue now. It leaves by `take`, as queued, or by `gave_up`.
+    fn waits(&mut self, _now: SimTime, _entrant: &Entrant<'_>) {}
+    /// One that waited has left without starting.
+    fn gave_up(&mut self, _now: SimTime, _entrant: &Entrant<'_>) {}
     /// Whether one that must wait says nothing of the next one, because each key has room of its own.
     fn per_key(&self) -> bool {
         false
@@ -154,6 +165,7 @@ impl Habits {
             sheds: self.sheds || other.sheds,
             keeps_time: self.keeps_time || other.keeps_time,
             adapts: self.adapts || other.adapts,
+            minds_queue: self.minds_queue || other.minds_queue,
         }
     }
 }

@@ -90,6 +90,8 @@ pub enum Purpose {
     Policy = 10,
     /// Jitter of what a refusal advises.
     RetryAfter = 11,
+    /// Characters of a call's text.
+    Characters = 12,
 }
 
 /// A call's luck: every draw for the call is a function of it.

@@ -47,6 +47,18 @@ impl Admission for Exempt {
         }
     }
 
+    fn waits(&mut self, now: SimTime, entrant: &Entrant<'_>) {
+        if !self.exempts(entrant) {
+            self.stage.waits(now, entrant);
+        }
+    }
+
+    fn gave_up(&mut self, now: SimTime, entrant: &Entrant<'_>) {
+        if !self.exempts(entrant) {
+            self.stage.gave_up(now, entrant);
+        }
+    }
+
     /// One that is not exempt and lacks room says nothing of one that is.
     fn per_key(&self) -> bool {
         true

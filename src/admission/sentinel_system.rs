@@ -147,7 +147,7 @@ impl SentinelSystem {
 
 impl Admission for SentinelSystem {
     fn habits(&self) -> Habits {
-        Habits { sheds: true, keeps_time: true, adapts: false }
+        Habits { sheds: true, keeps_time: true, ..Habits::default() }
     }
 
     fn sheds(&mut self, now: SimTime, _entrant: &Entrant<'_>, _scene: &Scene) -> Option<Denial> {

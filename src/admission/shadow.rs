@@ -69,6 +69,15 @@ impl Admission for Shadow {
         }
     }
 
+    /// It waits for another stage: as far as this one goes, it waits too.
+    fn waits(&mut self, now: SimTime, entrant: &Entrant<'_>) {
+        self.stage.waits(now, entrant);
+    }
+
+    fn gave_up(&mut self, now: SimTime, entrant: &Entrant<'_>) {
+        self.stage.gave_up(now, entrant);
+    }
+
     fn alarm(&self) -> Option<SimTime> {
         self.stage.alarm()
     }

@@ -129,6 +129,10 @@ impl Post<'_> {
         let Some(queue) = &mut self.live.gate.queue else { return };
         queue.push(self.now, Ticket(index), &attempt.ask, attempt.deadline);
         attempt.state = State::Queued;
+        if self.live.habits.minds_queue {
+            let entrant = attempt.entrant(self.now, index);
+            self.live.gate.admissions.iter_mut().for_each(|stage| stage.waits(self.now, &entrant));
+        }
         self.recorder.enqueued(self.now, attempt.ledger, from);
         if let Some(wait) = queue.max_wait(self.now) {
             let about = reference(index, attempt.generation);

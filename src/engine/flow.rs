@@ -239,8 +239,12 @@ impl Engine<'_> {
     /// Takes an attempt out of its gate's queue.
     pub(super) fn leave_queue(&mut self, index: u32) {
         let attempt = &mut self.attempts[index];
-        attempt.state = State::Outside;
         let live = &mut self.floor.gates[attempt.gate as usize];
+        if live.habits.minds_queue {
+            let entrant = attempt.entrant(self.now, index);
+            live.gate.admissions.iter_mut().for_each(|stage| stage.gave_up(self.now, &entrant));
+        }
+        attempt.state = State::Outside;
         if let Some(queue) = &mut live.gate.queue {
             queue.remove(self.now, Ticket(index));
             if queue.max_wait(self.now).is_some() {

@@ -136,10 +136,12 @@ impl Engine<'_> {
         story
     }
 
-    /// One has left the queue without starting: it may have been the first, which kept those behind it from starting.
+    /// One has left the queue without starting: it may have been the first, which kept those behind it from starting,
+    /// or one for whom a stage kept room.
     pub(super) fn offer_behind(&mut self, gate: usize) {
-        let queue = &self.floor.gates[gate].gate.queue;
-        if queue.as_ref().is_some_and(|queue| queue.head_of_line_blocks()) {
+        let live = &self.floor.gates[gate];
+        let blocks = live.gate.queue.as_ref().is_some_and(|queue| queue.head_of_line_blocks());
+        if blocks || live.habits.minds_queue {
             self.offer(gate);
         }
     }

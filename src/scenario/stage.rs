@@ -3,6 +3,7 @@
 mod adaptive;
 mod admission;
 mod bounds;
+mod bulkheads;
 mod concurrency;
 mod deployment;
 mod fixed_window;
@@ -19,6 +20,7 @@ mod shedders;
 mod sliding_counter;
 mod sliding_log;
 mod token_bucket;
+mod token_budget;
 mod warm_up;
 
 use crate::admission::{Admission, Cast, Options, Plan};
@@ -116,6 +118,10 @@ pub const KINDS: &[Kind] = &[
     markers::TWO_RATES,
     provider_quota::KIND,
     concurrency::KIND,
+    bulkheads::BULKHEAD,
+    bulkheads::PARTITIONED,
+    bulkheads::RESERVED,
+    token_budget::KIND,
     adaptive::AIMD,
     adaptive::VEGAS,
     adaptive::GRADIENT,

@@ -5,6 +5,7 @@ mod admission_page;
 mod alloc;
 mod at_work;
 mod backlog;
+mod bulkheads;
 mod cli;
 mod conservation;
 mod contract;

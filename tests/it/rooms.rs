@@ -22,6 +22,24 @@ const CASES: &[(&str, &[&str])] = &[
             "limit = 'unlimited'",
         ],
     ),
+    (
+        "bulkhead",
+        &[
+            "limit = 5",
+            "limit = 9\nshare.interactive = { guaranteed = 6, lend = 3 }\nshare.batch = { guaranteed = 2, borrow = 1 }",
+            "limit = 6\nshare.interactive = { guaranteed = 4, lend = 0, reclaim = 'running' }",
+        ],
+    ),
+    ("partitioned", &["limit = 4\nshare.interactive = { percent = '70%' }"]),
+    ("reserved", &["limit = 7\nreserved = '30%'\ncritical = ['interactive']"]),
+    (
+        "token_budget",
+        &[
+            "budget = 9000",
+            "budget = 12000\nwhen_full = 'shed'\nshare.interactive = { protected = 5000 }\nshare.batch = { max = 6000 }",
+            "budget = 9000\nestimator = { characters = 3.1, adapts = true }",
+        ],
+    ),
     ("aimd", &["", "initial_limit = 4\nmin_limit = 1\nmax_limit = 9\ntimeout = '100ms'\nshadow = true"]),
     ("vegas", &["", "initial_limit = 3\nwindow = { size = 3 }", "initial_limit = 5\nexempt = ['batch']"]),
     ("gradient", &["", "initial_limit = 5\nqueue_size = 1\nprobe_interval = 9\nfailure = 'sample'"]),
@@ -145,10 +163,10 @@ impl Twins {
         Ok(answer)
     }
 
-    fn start(&mut self, now: SimTime, live: Live) {
+    fn start(&mut self, now: SimTime, live: Live, queued: bool) {
         let live = Live { started: now, ..live };
-        self.stage.take(now, &live.entrant(now, false));
-        self.twin.take(now, &live.entrant(now, false));
+        self.stage.take(now, &live.entrant(now, queued));
+        self.twin.take(now, &live.entrant(now, queued));
         self.serving.push(live);
     }
 
@@ -162,9 +180,11 @@ impl Twins {
             return Ok(());
         }
         match self.ask(now, &live, false)? {
-            Answer::Pass => self.start(now, live),
+            Answer::Pass => self.start(now, live, false),
             Answer::Wait => {
                 prop_assert!(!self.stage.denial(now, &live.entrant(now, false)).reason.name().is_empty());
+                self.stage.waits(now, &live.entrant(now, true));
+                self.twin.waits(now, &live.entrant(now, true));
                 self.waiting.push(live);
             }
             Answer::Shed(_) => {}
@@ -180,6 +200,12 @@ impl Twins {
         Ok(())
     }
 
+    fn leaves(&mut self, now: SimTime, index: usize) {
+        let live = self.waiting.remove(index);
+        self.stage.gave_up(now, &live.entrant(now, true));
+        self.twin.gave_up(now, &live.entrant(now, true));
+    }
+
     /// Offers room to those that wait, first come, first served.
     fn offer(&mut self, now: SimTime) -> Result<(), TestCaseError> {
         let mut index = 0;
@@ -188,10 +214,10 @@ impl Twins {
             match self.ask(now, &live, true)? {
                 Answer::Pass => {
                     self.waiting.remove(index);
-                    self.start(now, live);
+                    self.start(now, live, true);
                     self.bounds()?;
                 }
-                Answer::Shed(_) => _ = self.waiting.remove(index),
+                Answer::Shed(_) => self.leaves(now, index),
                 Answer::Wait if self.stage.per_key() => index += 1,
                 Answer::Wait => break,
             }
@@ -249,8 +275,8 @@ fn obeys(keys: &str, history: &[Step]) -> Result<(), TestCaseError> {
             Act::Come(ask) => twins.comes(now, *ask)?,
             Act::End(which, end) if !twins.serving.is_empty() => twins.ends(now, *which, *end)?,
             Act::Leave(which) if !twins.waiting.is_empty() => {
-                let which = which % twins.waiting.len();
-                twins.waiting.remove(which);
+                twins.leaves(now, which % twins.waiting.len());
+                twins.offer(now)?;
             }
             Act::Limit(limit) => {
                 twins.changed = true;

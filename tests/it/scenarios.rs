@@ -50,7 +50,16 @@ fn the_recording_is_made_again_byte_for_byte() {
 
 #[test]
 fn each_gives_the_summary_that_was_looked_at() {
-    for name in ["burst", "queue-overload", "replay", "retry-storm", "slow-downstream"] {
+    for name in [
+        "burst",
+        "heavy-background",
+        "queue-overload",
+        "replay",
+        "retry-storm",
+        "shared-slots",
+        "slow-downstream",
+        "token-memory",
+    ] {
         let output = tempfile::tempdir().expect("a folder");
         let run = output.path().join("run");
         let scenario = folder().join(format!("{name}.toml"));
