@@ -12,7 +12,14 @@ use tidegate::scenario::stage::KINDS;
 use tidegate::time::{Nanos, SimTime};
 
 /// What stands for each kind, each dialect and each wrapper: about 800 a second of 950 that are asked for.
-const ROWS: [&str; 24] = [
+const ROWS: [&str; 31] = [
+    "kind = 'token_bucket'\ndialect = 'envoy'\nmax_tokens = 100\ntokens_per_fill = 80\nfill_interval = '100ms'",
+    "kind = 'token_bucket'\ndialect = 'juju'\nrate = '800/1s'\nburst = 100\nmax_wait = '10ms'",
+    "kind = 'token_bucket'\nrate = '800/s'\nburst = 100\ndeployment = { gateways = 4, latency = '1ms' }",
+    "kind = 'fixed_window'\ndialect = 'redis_countdown'\nlimit = 800\nwindow = '1s'",
+    "kind = 'fixed_window'\ndialect = 'tower'\nlimit = 800\nwindow = '1s'",
+    "kind = 'sliding_counter'\ndialect = 'upstash'\nlimit = 800\nwindow = '1s'",
+    "kind = 'sliding_counter'\ndialect = 'limits'\nlimit = 800\nwindow = '1s'",
     "kind = 'token_bucket'\nrate = '800/s'\nburst = 100",
     "kind = 'token_bucket'\nrate = '4/5s'\nburst = 2\nkey = 'tenant'",
     "kind = 'token_bucket'\nrate = '4/5s'\nburst = 2\nkey = ['tenant', 'user']",

@@ -22,6 +22,7 @@ mod advice;
 pub mod bandwidths;
 mod blueprint;
 mod charge;
+pub mod clamped;
 pub mod deployment;
 mod exempt;
 pub mod fixed_window;
@@ -167,6 +168,10 @@ pub trait Rule: Clone + Send {
     /// When the limit stands again as if unused, or what its kind tells as its reset.
     fn reset(&self, state: &Self::State, now: SimTime) -> Option<SimTime> {
         self.level(state, now).full_at(now)
+    }
+    /// The limit that was meant, where a deployment rounds it to what its store can count.
+    fn meant(&self) -> Self {
+        self.clone()
     }
     /// The colour that a marker gives what is asked; `None` for what is no marker.
     fn colour(&self, _state: &Self::State, _now: SimTime, _cost: u64) -> Option<&'static str> {

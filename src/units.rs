@@ -130,8 +130,8 @@ pub fn parse_nanos(text: &str) -> Result<Nanos, String> {
         .ok_or_else(|| format!("`{text}` is longer than {} days", MAX_LENGTH.0 / 86_400_000_000_000))
 }
 
-/// The longest length that a file may name: 36,500 days. Sums of a few of them stay representable.
-pub const MAX_LENGTH: Nanos = Nanos(36_500 * 86_400_000_000_000);
+/// The longest length that a file may name: 36,525 days, a century. Sums of a few of them stay representable.
+pub const MAX_LENGTH: Nanos = Nanos(36_525 * 86_400_000_000_000);
 
 /// The multiplier of a suffix `k`, `M` or `G` in front of the rest of a unit.
 fn multiplier(text: &str) -> (u128, &str) {

@@ -120,7 +120,10 @@ impl Limiter for Advised {
             Basis::Constant(wait) => wait,
             Basis::Doubling => Nanos::secs(self.doubling.seconds),
         };
-        Some(self.advice.jitter.spread(wait, now, ask))
+        let wait = self.advice.jitter.spread(wait, now, ask);
+        // A header of whole seconds has them whatever chance adds.
+        let whole = self.advice.basis == Basis::Seconds;
+        Some(if whole { Nanos(whole_seconds(wait).saturating_mul(Nanos::SECOND.0)) } else { wait })
     }
 
     fn colour(&self, now: SimTime, ask: &Ask) -> Option<&'static str> {

@@ -53,10 +53,9 @@ where
     fn build(&self, options: &Options) -> Box<dyn Limiter> {
         match &options.deployment {
             None => keyed(self, options, R::clone),
-            Some(deployment) => keyed(self, options, |rule: &R| Deployed {
-                rule: rule.clone(),
-                deployment: deployment.clone(),
-            }),
+            Some(deployment) => {
+                keyed(self, options, |rule: &R| Deployed::new(rule.clone(), deployment.clone()))
+            }
         }
     }
 

@@ -5,7 +5,8 @@
 //! is refused counts too, as where one increments first and compares after. Twice the limit may pass within one window's
 //! length, across a boundary.
 //!
-//! A window opened by the first hit is Redis' counter with an expiry, counted down or up, and tower's `RateLimit`, whose
+//! Spread, all but the first of a window wait: rest of the window / (what is left then + 2), as node-rate-limiter-flexible
+//! has it with `execEvenly`. A window opened by the first hit is Redis' counter with an expiry, counted down or up, and tower's `RateLimit`, whose
 //! window is over at its last instant. A store whose clock has gone back to before a window opens it anew.
 
 use super::{Level, Rule, Verdict};
@@ -24,6 +25,8 @@ pub struct FixedWindow {
     pub opens: Opens,
     /// Whether what is refused counts.
     pub count_rejected: bool,
+    /// Whether what passes in a window that is open is spread over the rest of it.
+    pub spread: bool,
     /// Whether time that has gone back to before the window opens another; else it is refused.
     pub restarts: bool,
 }
@@ -62,6 +65,21 @@ impl FixedWindow {
         *state = State { opened: Some(opened), count: count.saturating_add(cost.into()), touched: now };
     }
 
+    /// When what passes now starts, if that is spread: after the rest of the window over what is left in it and two, in
+    /// milliseconds rounded up, and not sooner than even gaps would have it.
+    fn spread_start(&self, opened: SimTime, count: u128, now: SimTime, cost: u64) -> SimTime {
+        if !self.spread || count == 0 {
+            return now;
+        }
+        const MS: u128 = 1_000_000;
+        let counted = count + u128::from(cost);
+        let rest = u128::from(self.window.0 - now.since(opened).0).div_ceil(MS);
+        let evenly = rest.div_ceil(u128::from(self.limit) - counted + 2);
+        let least = u128::from(self.window.0).div_ceil(MS * u128::from(self.limit));
+        let wait = if evenly < least { counted * least } else { evenly };
+        now.saturating_add(Nanos(u64::try_from(wait * MS).unwrap_or(u64::MAX)))
+    }
+
     fn instant(&self, state: &State, now: SimTime) -> SimTime {
         if self.restarts { now } else { now.max(state.touched) }
     }
@@ -82,7 +100,11 @@ impl Rule for FixedWindow {
         let then = self.instant(state, now);
         let (opened, count) = self.at(state, then);
         if count.saturating_add(cost.into()) <= self.limit.into() {
-            return if then == now { Verdict::Pass } else { Verdict::At(then) };
+            if then != now {
+                return Verdict::At(then);
+            }
+            let start = self.spread_start(opened, count, now, cost);
+            return if start == now { Verdict::Pass } else { Verdict::Delay(start) };
         }
         opened.checked_add(self.window).map_or(Verdict::Never, Verdict::At)
     }

@@ -19,6 +19,10 @@ pub struct Gcra {
     pub rate: Rate,
     /// Cells that may pass at once, at most 2^63.
     pub burst: u64,
+    /// What `rate` was before it was rounded to what a store can count.
+    pub exact: Option<Rate>,
+    /// Whether the interval was rounded to nothing, so that all pass.
+    pub vanishes: bool,
 }
 
 /// The theoretical arrival time in ticks, and the last instant that moved it.
@@ -32,16 +36,20 @@ impl Gcra {
     /// A limit that passes `burst` at once and `rate` for good.
     pub fn new(rate: Rate, burst: u64) -> Gcra {
         assert!(burst <= MAX_AMOUNT, "a burst is at most 2^63");
-        Gcra { rate, burst }
+        Gcra { rate, burst, exact: None, vanishes: false }
     }
 
     /// The emission interval to the nearest multiple of `resolution`, half up, as a store that counts whole seconds
-    /// keeps it; `None` if it rounds to nothing, which limits nothing.
-    pub fn rounded(rate: Rate, burst: u64, resolution: Nanos) -> Option<Gcra> {
+    /// keeps it; one that rounds to nothing limits nothing.
+    pub fn rounded(rate: Rate, burst: u64, resolution: Nanos) -> Gcra {
         let step = rate.units() as u128 * resolution.0 as u128;
         let steps = (2 * rate.per().0 as u128 + step) / (2 * step);
-        let interval = u64::try_from(steps * resolution.0 as u128).ok()?;
-        Rate::new(1, Nanos(interval)).map(|rate| Gcra::new(rate, burst))
+        let interval = u64::try_from(steps * resolution.0 as u128).unwrap_or(u64::MAX);
+        let exact = Some(rate);
+        match Rate::new(1, Nanos(interval)) {
+            Some(rate) => Gcra { exact, ..Gcra::new(rate, burst) },
+            None => Gcra { exact, vanishes: true, ..Gcra::new(rate, burst) },
+        }
     }
 
     fn ticks(&self, now: SimTime) -> u128 {
@@ -68,6 +76,9 @@ impl Rule for Gcra {
 
     #[inline]
     fn check(&self, state: &State, now: SimTime, cost: u64) -> Verdict {
+        if self.vanishes {
+            return Verdict::Pass;
+        }
         if self.burst < cost {
             return Verdict::Never;
         }
@@ -80,6 +91,9 @@ impl Rule for Gcra {
 
     #[inline]
     fn take(&self, state: &mut State, now: SimTime, cost: u64) {
+        if self.vanishes {
+            return;
+        }
         let ahead = self.ahead(state, now) + self.cells(cost);
         assert!(ahead <= self.cells(self.burst) || cost == 0, "taken without a pass");
         *state = State { arrival: self.ticks(now) + ahead, touched: now };
@@ -93,6 +107,9 @@ impl Rule for Gcra {
 
     /// The arrival time moves on, past the tolerance if need be; one that 128 bits can't hold never comes.
     fn charge(&self, state: &mut State, now: SimTime, cost: u64) {
+        if self.vanishes {
+            return;
+        }
         let ahead = self.ahead(state, now).saturating_add(self.cells(cost));
         *state = State { arrival: self.ticks(now).saturating_add(ahead), touched: now.max(state.touched) };
     }
@@ -126,7 +143,11 @@ impl Rule for Gcra {
     }
 
     fn capacity(&self) -> Option<(u64, &'static str)> {
-        Some((self.burst, "burst"))
+        (!self.vanishes).then_some((self.burst, "burst"))
+    }
+
+    fn meant(&self) -> Gcra {
+        Gcra { rate: self.exact.unwrap_or(self.rate), exact: None, vanishes: false, ..self.clone() }
     }
 
     fn peeks(&self) -> bool {

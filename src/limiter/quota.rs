@@ -66,7 +66,14 @@ impl Amounts {
 
 /// Windows that begin with the minute.
 fn aligned(limit: u64, window: Nanos) -> FixedWindow {
-    FixedWindow { limit, window, opens: Opens::Aligned, count_rejected: false, restarts: false }
+    FixedWindow {
+        limit,
+        window,
+        opens: Opens::Aligned,
+        count_rejected: false,
+        spread: false,
+        restarts: false,
+    }
 }
 
 impl Quota {
@@ -202,7 +209,14 @@ fn compare((a, a_per): (i128, u128), (b, b_per): (i128, u128)) -> Ordering {
 
 impl Limiter for Limits {
     fn check(&self, now: SimTime, ask: &Ask) -> Verdict {
-        self.longest(now, ask).map_or(Verdict::Pass, |(_, verdict)| verdict)
+        if let Some((_, refusal)) = self.longest(now, ask) {
+            return refusal;
+        }
+        let starts = self.limits.iter().filter_map(|(_, limit)| match limit.check(now, ask) {
+            Verdict::Delay(start) => Some(start),
+            _ => None,
+        });
+        starts.max().map_or(Verdict::Pass, Verdict::Delay)
     }
 
     fn take(&mut self, now: SimTime, ask: &Ask) {
@@ -243,7 +257,24 @@ impl Limiter for Limits {
     /// What is left of each, by its name.
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) {
         for (name, limit) in &mut self.limits {
-            limit.gauges(now, &mut |_, reading| visit(name, reading));
+            limit.gauges(now, &mut |gauge, reading| {
+                if gauge.starts_with("level") {
+                    visit(name, reading);
+                }
+            });
         }
+        self.counts(&mut |name, count| visit(name, Reading::count(count)));
+    }
+
+    /// Of all its limits together.
+    fn counts(&self, visit: &mut dyn FnMut(&'static str, u64)) {
+        let mut sums: Vec<(&'static str, u64)> = Vec::new();
+        for (_, limit) in &self.limits {
+            limit.counts(&mut |name, count| match sums.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sum)) => *sum += count,
+                None => sums.push((name, count)),
+            });
+        }
+        sums.into_iter().for_each(|(name, sum)| visit(name, sum));
     }
 }

@@ -5,7 +5,7 @@
 //! `max_wait`, which changes nothing. Turns that nobody took are lost.
 //!
 //! The clock has milliseconds if the calls per second, rounded, divide 1000 without rest, and nanoseconds if not. The
-//! first ask has its turn at once. Source: Sentinel's `ThrottlingController`.
+//! first ask has its turn at once. When time steps back, waits are longer by as much. Source: Sentinel's `ThrottlingController`.
 
 use super::{Level, Rule, Verdict};
 use crate::time::{Nanos, SimTime};
@@ -33,6 +33,11 @@ impl SentinelPacer {
         let rounded = (units * 1_000_000_000 + per / 2) / per;
         let is_whole = 0 < rounded && rounded <= 1_000 && 1_000 % rounded == 0;
         SentinelPacer { rate, max_wait, unit: if is_whole { 1_000_000 } else { 1 } }
+    }
+
+    /// Whether its turns take any time: those of more than two a nanosecond round to nothing.
+    pub fn paces(&self) -> bool {
+        0 < self.turns(1)
     }
 
     /// Units of the clock that an ask takes, rounded to the nearest, half up.
@@ -80,6 +85,10 @@ impl Rule for SentinelPacer {
             state.last =
                 Some(state.last.map_or(clock, |last| clock.max(last.saturating_add(self.turns(cost)))));
         }
+    }
+
+    fn steps_back(&self) -> bool {
+        true
     }
 
     /// What may pass without a wait: one, less what is reserved ahead.

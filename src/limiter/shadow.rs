@@ -18,6 +18,8 @@ pub struct Shadow {
     limiter: Box<dyn Limiter>,
     /// How many would have been refused since the last reading.
     refused: u64,
+    /// The same since the start.
+    total: u64,
     /// How many attempts of each call go on uncharged.
     uncharged: Table<u32>,
 }
@@ -25,7 +27,7 @@ pub struct Shadow {
 impl Shadow {
     /// The limiter, which from now on refuses nothing.
     pub fn new(limiter: Box<dyn Limiter>) -> Shadow {
-        Shadow { limiter, refused: 0, uncharged: Table::default() }
+        Shadow { limiter, refused: 0, total: 0, uncharged: Table::default() }
     }
 }
 
@@ -44,6 +46,7 @@ impl Limiter for Shadow {
         }
         self.limiter.refuse(now, ask);
         self.refused += 1;
+        self.total += 1;
         match self.uncharged.find(call(ask)) {
             Some(place) => *self.uncharged.at(place) += 1,
             None => {
@@ -76,6 +79,7 @@ impl Limiter for Shadow {
 
     fn counts(&self, visit: &mut dyn FnMut(&'static str, u64)) {
         self.limiter.counts(visit);
+        visit("would_have_been_refused", self.total);
     }
 
     fn change(&mut self, now: SimTime, knob: Knob) {

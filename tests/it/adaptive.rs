@@ -283,6 +283,21 @@ fn each_keeps_the_wait_inside_an_overloaded_downstream_short() {
 }
 
 #[test]
+fn who_is_shed_hears_it_at_once_and_never_from_a_queue() {
+    // A shedder before a queue decides on arrival: its refusals have not waited.
+    let rows = run(
+        "version = 1\nduration = '60s'\n[traffic.t]\nrate = '150/s'\n[admission.a]\nkind = 'kratos_bbr'\n\
+         cpu_threshold = 300\n[queue.q]\nmax_length = 1000\n[downstream.d]\nconcurrency = 10\n\
+         service_time = { dist = 'exponential', mean = '100ms' }\n\
+         [policy.p]\nstages = ['a']\nqueue = 'q'\ndownstream = 'd'\n",
+    );
+    let attempts = rows.sorted_attempts();
+    let shed: Vec<_> = attempts.iter().filter(|attempt| attempt.reason == "shed").collect();
+    assert!(100 < shed.len());
+    assert!(shed.iter().all(|attempt| attempt.ended == attempt.arrived && attempt.stage == "a"));
+}
+
+#[test]
 fn at_low_traffic_none_but_a_measuring_envoy_turns_anybody_away() {
     for stage in
         ["kind = 'aimd'", "kind = 'vegas'", "kind = 'gradient'", "kind = 'gradient2'", "kind = 'kratos_bbr'"]

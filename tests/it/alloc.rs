@@ -117,6 +117,15 @@ fn no_kind_of_limiter_allocates_for_a_decision() {
         "kind = 'warm_up'\ndialect = 'sentinel'\nrate = '1000/s'\nwarm_up = '5s'",
         "kind = 'srtcm'\ncir = '1000/s'\ncbs = 40\nebs = 20",
         "kind = 'trtcm'\ncir = '900/s'\ncbs = 40\npir = '1000/s'\npbs = 20",
+        "kind = 'token_bucket'\ndialect = 'envoy'\nmax_tokens = 40\ntokens_per_fill = 10\nfill_interval = '10ms'",
+        "kind = 'fixed_window'\nlimit = 40\nwindow = '40ms'\ndialect = 'tower'",
+        "kind = 'fixed_window'\nlimit = 40\nwindow = '40ms'\ndialect = 'redis_countdown'",
+        "kind = 'sliding_counter'\nlimit = 40\nwindow = '40ms'\ndialect = 'limits'",
+        "kind = 'sliding_counter'\nlimit = 40\nwindow = '40ms'\ndialect = 'upstash'",
+        "kind = 'provider_quota'\nrpm = 60000\ntpm = 600000",
+        "kind = 'gcra'\nrate = '1000/s'\nburst = 40\ndeployment = { gateways = 4, latency = '1ms', clock_skew = '2ms' }",
+        "kind = 'token_bucket'\nrate = '1000/s'\nburst = 40\nshadow = true",
+        "kind = 'token_bucket'\nrate = '1000/s'\nburst = 40\nretry_after = 'doubling'",
     ] {
         let mut limiter = limiter(keys);
         let mut asks = |from: u64, to: u64| {

@@ -94,6 +94,28 @@ fn eighty_scenarios_are_decided_as_the_model_does() {
     assert_eq!(scenarios, 80);
 }
 
+#[test]
+fn the_same_schedule_repeats_exactly_and_an_ask_above_the_capacity_moves_no_clock() {
+    for kind in ["token_bucket", "gcra"] {
+        let run = || {
+            let mut limiter = make(kind, 2, 3);
+            let mut answers = Vec::new();
+            for event in 0..200u64 {
+                let now = (event * 137 % 61 + event * 90) * MS;
+                answers.push(ask(limiter.as_mut(), now, event % 3 + 1));
+            }
+            answers
+        };
+        assert_eq!(run(), run(), "{kind}");
+        // Four of three never pass, and leave the bucket at the instant before: one that comes earlier still passes.
+        let mut limiter = make(kind, 2, 3);
+        assert!(ask(limiter.as_mut(), 100 * MS, 1).0);
+        assert_eq!(limiter.check(SimTime(200 * MS), &cost(4)), Verdict::Never);
+        limiter.refuse(SimTime(200 * MS), &cost(4));
+        assert!(limiter.check(SimTime(150 * MS), &cost(1)).passes(), "{kind}");
+    }
+}
+
 fn full(kind: &str, rate: u64, capacity: u64) -> i128 {
     make(kind, rate, capacity).remaining(SimTime(0), &cost(1)).0
 }

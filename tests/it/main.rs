@@ -9,6 +9,7 @@ mod bulkheads;
 mod cli;
 mod conservation;
 mod contract;
+mod deployments;
 mod determinism;
 mod faults;
 mod files;

@@ -159,6 +159,58 @@ fn decisions_over_the_azure_trace_are_those_that_limits_made() {
     assert_eq!(compared, 15);
 }
 
+/// What `probe` prints for the runs of the trace oracles: the same decisions, from its own output.
+#[test]
+fn probe_prints_the_decisions_that_governor_and_limits_made() {
+    let Some(path) = trace("azure_llm_2023_code.csv") else { return };
+    let rows = azure_rows(&path);
+    let oracles = vectors("trace_oracles");
+    let dir = tempfile::tempdir().expect("a folder");
+    // Windows of limits are aligned to its clock, which stood at this second of the epoch at the first row.
+    const START: u64 = 1_700_000_000_000_000_000;
+    for run in oracles["runs"].as_array().expect("runs") {
+        let of = |key: &str| whole(&run[key]);
+        let limiter = match run["algorithm"].as_str().expect("an algorithm") {
+            "gcra" => {
+                let rate = format!("rate = \"1/{}ns\", burst = {}", of("emission_interval_ns"), of("burst"));
+                format!("{{ kind = \"gcra\", {rate} }}")
+            }
+            kind => {
+                let (kind, more) = match kind {
+                    "fixed_window_first_hit" => ("fixed_window", ", opens = \"first_hit\""),
+                    "sliding_window_counter" => ("sliding_counter", ""),
+                    kind => (kind, ""),
+                };
+                let window = format!("limit = {}, window = \"{}ns\"", of("limit"), of("window_ns"));
+                format!("{{ kind = \"{kind}\", {window}{more} }}")
+            }
+        };
+        let mut events = String::from("t_ns,cost\n");
+        for (at, tokens) in &rows {
+            let cost = if run["cost"].as_str().is_none_or(|cost| cost == "1") { 1 } else { *tokens };
+            events += &format!("{},{cost}\n", START + at);
+        }
+        std::fs::write(dir.path().join("events.csv"), events).expect("written");
+        let output = assert_cmd::Command::cargo_bin("tidegate")
+            .expect("the command")
+            .args(["probe", &limiter, "events.csv", "--format", "csv"])
+            .current_dir(dir.path())
+            .output()
+            .expect("it runs");
+        let text = String::from_utf8(output.stdout).expect("text");
+        let mut lines = text.lines();
+        let place = lines.next().expect("a header").split(',').position(|name| name == "decision");
+        let decisions: String = lines
+            .map(|line| match line.split(',').nth(place.expect("a column")) {
+                Some("admit") => '1',
+                _ => '0',
+            })
+            .collect();
+        let hash: String = Sha256::digest(&decisions).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(Some(hash.as_str()), run["sha256_of_decision_string"].as_str(), "{limiter}");
+    }
+}
+
 /// Gaps and costs of a random trace.
 fn asks() -> impl Strategy<Value = Vec<(u64, u64)>> {
     let gap = prop_oneof![3 => Just(0u64), 3 => 0u64..2_000, 2 => 0u64..2_000_000_000, 1 => 0u64..1u64 << 40];

@@ -98,6 +98,11 @@ through within any [t, t + W), where what is delayed counts when it starts. W is
 one, a minute for a quota, and else a second. In a drawing each bar is a tenth of a window, the first ten are the worst
 window, and the number beside the axis is the highest bar's.
 
+In a list that is replayed time may step back. The exact kinds refuse such a list. Bucket4j, Envoy, tower, upstash,
+`limits` and RussellLuo let time stand still until it has caught up; Go gains nothing, and gains again what is lived twice;
+nginx lets nothing drain, and takes more than a minute for a clock set anew; a Redis counter begins anew; juju and
+Resilience4j take the ticks between away again; Sentinel, Uber and Guava keep the turn that they have reserved.
+
 [Scenario files](scenario.md) say how a limiter is put to use, and `tidegate probe` answers to any other list of asks.
 ";
 

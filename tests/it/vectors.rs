@@ -25,16 +25,10 @@ const FILES: [(&str, usize); 8] = [
 ];
 
 /// Vectors that nothing here can meet, each with the reason.
-const NOT_OURS: &[(&str, &str)] = &[
-    (
-        "nrlf-exec-evenly",
-        "spreads what passes over the rest of a window: an option of its library, no kind of limiter here",
-    ),
-    (
-        "ietf-examples",
-        "the text of header fields, which a simulator does not send; waits are in `retry-after-ceil`",
-    ),
-];
+const NOT_OURS: &[(&str, &str)] = &[(
+    "ietf-examples",
+    "the text of header fields, which a simulator does not send; waits are in `retry-after-ceil`",
+)];
 
 /// What a limiter says of a vector's steps has these configurations: each of them must decide so.
 fn configurations(id: &str) -> &'static [&'static str] {
@@ -78,6 +72,7 @@ fn configurations(id: &str) -> &'static [&'static str] {
         | "governor-20" => &GCRA,
         "slidingwindow-counter-go" => &["kind = 'sliding_counter'\ndialect = 'russellluo'"],
         "limits-fixed" | "resty-count" => &FIRST_HIT,
+        "nrlf-exec-evenly" => &["kind = 'fixed_window'\nopens = 'first_hit'\nspread = true"],
         "limits-moving-window" | "limits-moving-cost" => &LOGS,
         "drf-expires" | "drf-constant-pace" | "limits-moving-stats" => &["kind = 'sliding_log'"],
         "resty-count-keys" => &["kind = 'fixed_window'\nkey = 'user'", "kind = 'sliding_log'\nkey = 'user'"],

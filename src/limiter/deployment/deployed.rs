@@ -13,6 +13,8 @@ pub struct Deployed<R> {
     pub rule: R,
     /// What stands around it.
     pub deployment: Deployment,
+    /// The limit that was meant, before it was rounded to what the store can count.
+    meant: R,
 }
 
 /// What the store and the gateways hold of one limit.
@@ -28,6 +30,9 @@ pub struct State<S> {
     free: SimTime,
     /// When a key was made that never expires: time stands still for it.
     stuck: Option<SimTime>,
+    /// The latest time that the store was shown: its script lets time stand still for who shows an earlier one, unless
+    /// the dialect has an answer of its own.
+    latest: SimTime,
     /// Asks so far.
     asks: u64,
     ideal: S,
@@ -36,10 +41,22 @@ pub struct State<S> {
 }
 
 impl<R: Rule> Deployed<R> {
+    /// A rule in a deployment.
+    pub fn new(rule: R, deployment: Deployment) -> Deployed<R> {
+        Deployed { meant: rule.meant(), rule, deployment }
+    }
+
     /// What the gateway's clock shows, unless the key has no expiry: then no time passes for it.
     fn shown(&self, state: &State<R::State>, at: SimTime, gateway: u32) -> SimTime {
         let shown = self.deployment.clocks.shows(at, gateway, self.deployment.gateways);
+        let own_clock = self.rule.steps_back() || matches!(self.deployment.access, Access::Local { .. });
+        let shown = if own_clock { shown } else { shown.max(state.latest) };
         state.stuck.map_or(shown, |stuck| shown.min(stuck))
+    }
+
+    /// The first instant after `now` at which the gateway's clock shows a time.
+    fn in_store_time(&self, shown: SimTime, now: SimTime, gateway: u32) -> Option<SimTime> {
+        self.deployment.clocks.when(shown, now, gateway, self.deployment.gateways)
     }
 
     /// What the gateway reads at `now`.
@@ -95,11 +112,11 @@ impl<R: Rule> Deployed<R> {
 
     /// What the ideal limit says of the same ask.
     fn ideal(&self, state: &mut State<R::State>, now: SimTime, cost: u64) -> bool {
-        let passes = self.rule.check(&state.ideal, now, cost).passes();
+        let passes = self.meant.check(&state.ideal, now, cost).passes();
         if passes {
-            self.rule.take(&mut state.ideal, now, cost);
+            self.meant.take(&mut state.ideal, now, cost);
         } else {
-            self.rule.refuse(&mut state.ideal, now, cost);
+            self.meant.refuse(&mut state.ideal, now, cost);
         }
         passes
     }
@@ -122,7 +139,8 @@ impl<R: Rule> Rule for Deployed<R> {
             free: SimTime::ZERO,
             stuck: None,
             asks: 0,
-            ideal: self.rule.fresh(),
+            latest: SimTime::ZERO,
+            ideal: self.meant.fresh(),
             over_admitted: 0,
             falsely_refused: 0,
         }
@@ -153,7 +171,7 @@ impl<R: Rule> Rule for Deployed<R> {
             return Verdict::At(now.saturating_add(latency));
         }
         let answered = turn.saturating_add(latency);
-        let in_store_time = |at| deployment.clocks.when(at, now, gateway, deployment.gateways);
+        let in_store_time = |at| self.in_store_time(at, now, gateway);
         match self.rule.check(read, shown, cost) {
             Verdict::Pass if answered == now => Verdict::Pass,
             Verdict::Pass => Verdict::Delay(answered),
@@ -177,6 +195,7 @@ impl<R: Rule> Rule for Deployed<R> {
         let turn = self.turn(state, now).unwrap_or(now);
         let shown = self.shown(state, turn, gateway);
         let level = self.rule.level(self.read(state, turn, gateway), shown);
+        state.latest = state.latest.max(shown);
         match deployment.access {
             Access::Atomic => self.rule.take(&mut state.stored, shown, cost),
             Access::Optimistic => {
@@ -213,6 +232,7 @@ impl<R: Rule> Rule for Deployed<R> {
         let Ok(turn) = self.turn(state, now) else { return };
         let gateway = deployment.gateway(ask, now);
         let shown = self.shown(state, turn, gateway);
+        state.latest = state.latest.max(shown);
         match deployment.access {
             Access::Local { .. } => self.rule.refuse(&mut state.copies[gateway as usize].0, shown, cost),
             Access::Lock { .. } => {
@@ -226,7 +246,7 @@ impl<R: Rule> Rule for Deployed<R> {
     /// Given back in the store, in one step; with copies, to the first gateway's.
     fn give_back(&self, state: &mut State<R::State>, now: SimTime, cost: u64) {
         self.advance(state, now);
-        self.rule.give_back(&mut state.ideal, now, cost);
+        self.meant.give_back(&mut state.ideal, now, cost);
         let shown = self.shown(state, now, 0);
         match state.copies.first_mut() {
             Some((copy, _)) => self.rule.give_back(copy, shown, cost),
@@ -236,7 +256,7 @@ impl<R: Rule> Rule for Deployed<R> {
 
     fn charge(&self, state: &mut State<R::State>, now: SimTime, cost: u64) {
         self.advance(state, now);
-        self.rule.charge(&mut state.ideal, now, cost);
+        self.meant.charge(&mut state.ideal, now, cost);
         let shown = self.shown(state, now, 0);
         match state.copies.first_mut() {
             Some((copy, taken)) => {
@@ -249,7 +269,27 @@ impl<R: Rule> Rule for Deployed<R> {
 
     /// What the store, or the first gateway, would say is left.
     fn level(&self, state: &State<R::State>, now: SimTime) -> Level {
-        self.rule.level(self.read(state, now, 0), self.shown(state, now, 0))
+        let shown = self.shown(state, now, 0);
+        let level = self.rule.level(self.read(state, now, 0), shown);
+        let until = level.until.filter(|_| state.stuck.is_none());
+        Level { until: until.and_then(|until| self.in_store_time(until, now, 0)), ..level }
+    }
+
+    /// As the store, or the first gateway, tells it.
+    fn reset(&self, state: &State<R::State>, now: SimTime) -> Option<SimTime> {
+        let shown = self.shown(state, now, 0);
+        let reset = self.rule.reset(self.read(state, now, 0), shown)?;
+        match reset <= shown {
+            true => Some(now),
+            false if state.stuck.is_some() => None,
+            false => self.in_store_time(reset, now, 0),
+        }
+    }
+
+    /// As the gateway that it comes to tells it.
+    fn colour(&self, state: &State<R::State>, now: SimTime, cost: u64) -> Option<&'static str> {
+        let gateway = self.deployment.gateway(state.asks, now);
+        self.rule.colour(self.read(state, now, gateway), self.shown(state, now, gateway), cost)
     }
 
     fn capacity(&self) -> Option<(u64, &'static str)> {
@@ -281,7 +321,7 @@ impl<R: Rule> Rule for Deployed<R> {
 
     fn with(&self, knob: Knob) -> Option<Deployed<R>> {
         let rule = self.rule.with(knob)?;
-        Some(Deployed { rule, deployment: self.deployment.clone() })
+        Some(Deployed::new(rule, self.deployment.clone()))
     }
 
     /// Every copy is carried over; what is still on its way is dropped.
@@ -291,7 +331,7 @@ impl<R: Rule> Rule for Deployed<R> {
         state.writes.clear();
         let shown = self.shown(&state, now, 0);
         state.stored = self.rule.carry(&old.rule, &state.stored, shown);
-        state.ideal = self.rule.carry(&old.rule, &state.ideal, now);
+        state.ideal = self.meant.carry(&old.meant, &state.ideal, now);
         for (copy, _) in &mut state.copies {
             *copy = self.rule.carry(&old.rule, copy, shown);
         }

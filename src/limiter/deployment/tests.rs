@@ -16,7 +16,7 @@ struct Asked {
 impl Asked {
     fn new(rate: &str, burst: u64, deployment: Deployment) -> Asked {
         let rule = TokenBucket::new(parse_rate(rate).expect("a rate"), burst);
-        let limit = Deployed { rule, deployment };
+        let limit = Deployed::new(rule, deployment);
         Asked { state: limit.fresh(), limit }
     }
 

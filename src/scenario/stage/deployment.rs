@@ -3,7 +3,7 @@
 use crate::dist::Dist;
 use crate::limiter::deployment::{Access, Clocks, Deployment, Expiry};
 use crate::scenario::dist;
-use crate::section::{Either, Section, Share};
+use crate::section::{Content, Either, Fault, Node, Section, Share, Value, one_fault, quote};
 use crate::time::{Nanos, SimTime};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -32,6 +32,12 @@ pub(super) fn read(s: &mut Section) -> Option<Deployment> {
         Some(Way::Atomic),
         "in one step, read and write apart, under a lock, or on local copies",
     );
+    let atomic: Option<Atomic> = t.get("atomic", "the same as `access`: `true`, or a word of it");
+    if atomic.is_some() && t.has("access") && !t.is_description() {
+        let what = format!("`{}` and `{}` say the same", t.path_of("atomic"), t.path_of("access"));
+        t.problem("atomic", what, "take one out");
+    }
+    let way = atomic.map_or(way, |Atomic(way)| way);
     let timeout = t.get("lock_timeout", "the longest wait for the lock; 5 s unless said");
     let every = t.get("sync_every", "how often local copies are exchanged; 1 s unless said");
     only_for(&t, "lock_timeout", way == Way::Lock, "lock");
@@ -64,6 +70,31 @@ pub(super) fn read(s: &mut Section) -> Option<Deployment> {
     };
     t.finish();
     Some(deployment)
+}
+
+/// Whether a gateway decides in one step, or how it does otherwise.
+struct Atomic(Way);
+
+impl Value for Atomic {
+    const SHAPE: &'static str = "`true`, `false`, `\"optimistic\"`, `\"lock\"` or `\"local\"`";
+
+    fn read(node: &Node) -> Result<Atomic, Vec<Fault>> {
+        if let Content::Flag(atomic) = node.content {
+            return Ok(Atomic(if atomic { Way::Atomic } else { Way::Optimistic }));
+        }
+        let word = String::read(node)?;
+        let way = WAYS.iter().find(|(known, _)| *known == word);
+        way.map(|(_, way)| Atomic(*way))
+            .ok_or_else(|| one_fault(node, format!("{} is none of its words", quote(&word))))
+    }
+
+    fn dummy() -> Atomic {
+        Atomic(Way::Atomic)
+    }
+
+    fn show(&self) -> String {
+        WAYS.iter().find(|(_, way)| *way == self.0).map_or("", |(word, _)| word).into()
+    }
 }
 
 /// More copies than any fleet has would only fill the memory.

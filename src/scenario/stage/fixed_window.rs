@@ -2,6 +2,7 @@
 
 use super::options::{boxed, keeping, limit_and_window, max_wait};
 use super::{Kind, Page, StageSpec};
+use crate::limiter::clamped::Clamped;
 use crate::limiter::fixed_window::{FixedWindow, Opens};
 use crate::limiter::ticks::Ticks;
 use crate::section::Section;
@@ -100,6 +101,9 @@ fn read(s: &mut Section) -> StageSpec {
             format!("`{}` contradicts the dialect, which counts what passes", s.path_of("count_rejected"));
         s.problem("count_rejected", what, "take one out");
     }
+    let spread = s.get_or("spread", false, "whether what passes is spread over the rest of its window");
     let restarts = dialect == Dialect::RedisCountdown;
-    keeping(s, FixedWindow { limit, window, opens, count_rejected, restarts })
+    let rule = FixedWindow { limit, window, opens, count_rejected, spread, restarts };
+    // Tower's clock is monotonic.
+    if dialect == Dialect::Tower { keeping(s, Clamped(rule)) } else { keeping(s, rule) }
 }

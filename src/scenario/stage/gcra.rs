@@ -3,7 +3,6 @@
 use super::options::{BURST, RATE, above_zero, limiter};
 use super::{Kind, Page, StageSpec};
 use crate::limiter::gcra::Gcra;
-use crate::limiter::unlimited::Unlimited;
 use crate::scenario::client::not_zero;
 use crate::section::{Amount, Section};
 use crate::time::Nanos;
@@ -52,18 +51,18 @@ fn read(s: &mut Section) -> StageSpec {
         s.get("interval_resolution", "what the gap between cells is rounded to; exact unless said");
     not_zero(s, "interval_resolution", resolution);
     match resolution.filter(|resolution| *resolution != Nanos::ZERO) {
-        None => limiter(s, Gcra { rate, burst }),
-        Some(resolution) => match Gcra::rounded(rate, burst, resolution) {
-            Some(rounded) => limiter(s, rounded),
-            None => {
+        None => limiter(s, Gcra::new(rate, burst)),
+        Some(resolution) => {
+            let rounded = Gcra::rounded(rate, burst, resolution);
+            if rounded.vanishes {
                 let what = format!("the gap of `{}` rounds to nothing: it never limits", s.path());
                 s.warning(
                     "interval_resolution",
                     what,
                     "this is what such a store does; take it out for the exact rate",
                 );
-                limiter(s, Unlimited)
             }
-        },
+            limiter(s, rounded)
+        }
     }
 }

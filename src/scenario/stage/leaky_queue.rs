@@ -62,7 +62,11 @@ fn read(s: &mut Section) -> StageSpec {
     match dialect {
         Dialect::Sentinel => {
             let max_wait = max_wait(s, Some(SENTINEL_WAIT)).unwrap_or(Nanos(u64::MAX));
-            keeping(s, SentinelPacer::new(rate, max_wait))
+            let pacer = SentinelPacer::new(rate, max_wait);
+            if !pacer.paces() {
+                too_fast(s);
+            }
+            keeping(s, pacer)
         }
         Dialect::Uber => {
             let slack = slack(s);

@@ -2,6 +2,7 @@
 
 use super::options::{keeping, limit_and_window};
 use super::{Kind, Page, StageSpec};
+use crate::limiter::clamped::Clamped;
 use crate::limiter::sliding_counter::{Dialect, SlidingCounter};
 use crate::section::Section;
 
@@ -51,5 +52,6 @@ fn read(s: &mut Section) -> StageSpec {
             format!("`{}` is no whole number of milliseconds, which upstash counts in", s.path_of("window"));
         s.problem("window", what, "write whole milliseconds");
     }
-    keeping(s, SlidingCounter { limit, window, dialect })
+    let counter = SlidingCounter { limit, window, dialect };
+    if dialect == Dialect::Cloudflare { keeping(s, counter) } else { keeping(s, Clamped(counter)) }
 }

@@ -5,6 +5,7 @@ use super::options::{
 };
 use super::{Kind, Page, StageSpec};
 use crate::limiter::bandwidths::{Bandwidth, Bandwidths};
+use crate::limiter::clamped::Clamped;
 use crate::limiter::go_rate::GoRate;
 use crate::limiter::interval_bucket::{Boundaries, IntervalBucket};
 use crate::limiter::ticks::Ticks;
@@ -198,7 +199,7 @@ fn quota(s: &mut Section) -> (Quota, u64) {
 fn envoy(s: &mut Section) -> StageSpec {
     let (Quota(fill, period), burst) = quota(s);
     let boundaries = Boundaries::Aligned { first: SimTime(period.0), adaptive: false };
-    limiter(s, IntervalBucket { fill, period, burst, initial: burst, boundaries, clamps: false })
+    limiter(s, Clamped(IntervalBucket { fill, period, burst, initial: burst, boundaries, clamps: false }))
 }
 
 fn go(s: &mut Section) -> StageSpec {

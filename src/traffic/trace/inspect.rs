@@ -76,7 +76,7 @@ impl TraceSpec {
     }
 }
 
-const TOO_FAR: &str = "rows lie more than 36500 days apart";
+const TOO_FAR: &str = "rows lie more than 36525 days apart";
 const TOO_FAR_REMEDY: &str = "check the unit of the time (`time_unit`), or cut the window with `until`";
 
 impl Findings {

@@ -125,7 +125,7 @@ fn every_fault_is_named_with_its_line_and_column() {
         ("t,a\n0,1\n1\n", 3, 1, "the row has 1 fields, the header 2"),
         ("t,a\n0,1\n1,2,3\n", 3, 5, "the row has 3 fields, the header 2"),
         ("t\n5\n6\n4.5\n", 4, 1, "the time goes backward: `4.5` comes 1.5s before the time of line 3"),
-        ("t\n0\n9000000000\n", 3, 1, "rows lie more than 36500 days apart"),
+        ("t\n0\n9000000000\n", 3, 1, "rows lie more than 36525 days apart"),
     ] {
         let found = faults(&spec(&file(text)));
         assert_eq!(found[0].0, Some((line, column)), "{text:?}: {found:?}");
