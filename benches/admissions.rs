@@ -29,6 +29,13 @@ const ROWS: &[&str] = &[
     "kind = 'kratos_bbr'",
     "kind = 'go_zero_shedder'",
     "kind = 'sentinel_system'\nqps = 900\nmax_thread = 15",
+    "kind = 'adaptive_throttle'",
+    "kind = 'envoy_admission_control'",
+    "kind = 'queue_delay'\nthreshold = '100ms'",
+    "kind = 'utilization_shedder'",
+    "kind = 'dagor'",
+    "kind = 'overload_manager'\nthreshold = 0.9",
+    "kind = 'pid_shedder'",
 ];
 
 /// How many are at work at a time.

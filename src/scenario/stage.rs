@@ -17,8 +17,10 @@ mod overrides;
 mod provider_quota;
 mod retry_after;
 mod shedders;
+mod signals;
 mod sliding_counter;
 mod sliding_log;
+mod throttles;
 mod token_bucket;
 mod token_budget;
 mod warm_up;
@@ -131,6 +133,13 @@ pub const KINDS: &[Kind] = &[
     shedders::KRATOS,
     shedders::GO_ZERO,
     shedders::SENTINEL,
+    throttles::ADAPTIVE,
+    throttles::ENVOY,
+    signals::QUEUE_DELAY,
+    signals::UTILIZATION,
+    signals::DAGOR,
+    signals::OVERLOAD_MANAGER,
+    signals::PID,
 ];
 
 impl Stage {

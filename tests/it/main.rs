@@ -32,6 +32,7 @@ mod rooms;
 mod scenarios;
 mod server;
 mod support;
+mod throttles;
 mod tidy;
 mod trace_queue;
 mod vectors;

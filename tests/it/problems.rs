@@ -577,7 +577,7 @@ a.toml:11:15: `downstream.orders.concurrency` is 0: nothing would ever start
 a.toml:12:25: `downstream.orders.service_time.dist` is `normal`, which is none of its words
   did you mean `lognormal`? known: `constant`, `uniform`, `exponential`, `lognormal`, `gamma`, `weibull`, `pareto`, `empirical`
 a.toml:14:8: `limiter.rpm.kind` is `token_buket`, which is none of its words
-  did you mean `token_bucket`? known: `token_bucket`, `gcra`, `leaky_meter`, `leaky_queue`, `fixed_window`, `sliding_log`, `sliding_counter`, `warm_up`, `srtcm`, `trtcm`, `provider_quota`, `concurrency`, `bulkhead`, `partitioned`, `reserved`, `token_budget`, `aimd`, `vegas`, `gradient`, `gradient2`, `envoy_gradient`, `failsafe_adaptive`, `kratos_bbr`, `go_zero_shedder`, `sentinel_system`
+  did you mean `token_bucket`?
 a.toml:16:11: there is no limiter or admission stage `rmp`
   did you mean `rpm`?
 a.toml:21:9: an event can't set `downstream.orders.slowness`: `downstream.orders` has no `slowness` to change

@@ -59,6 +59,22 @@ const CASES: &[(&str, &[&str])] = &[
         "sentinel_system",
         &["qps = 20\nmax_thread = 5", "highest_system_load = 2\nhighest_cpu_usage = 0.5\navg_rt = '1s'"],
     ),
+    ("adaptive_throttle", &["", "dialect = 'failsafe'\nwindow = '3s'"]),
+    (
+        "envoy_admission_control",
+        &["", "dialect = 'v3alpha'", "aggression = 1.5\nrps_threshold = '2/s'\nwindow = '5s'"],
+    ),
+    ("queue_delay", &["threshold = '100ms'", "threshold = '1s'\nstep = '80ms'"]),
+    ("utilization_shedder", &["", "interval = '50ms'\nshed_above = 0.2\nrestore_below = 0.1"]),
+    ("dagor", &["", "requests = 7\nthreshold = '1ms'"]),
+    (
+        "overload_manager",
+        &[
+            "threshold = 0.3",
+            "resource = 'waiting'\nmax_waiting = 9\nscaling_threshold = 0.1\nsaturation_threshold = 0.7",
+        ],
+    ),
+    ("pid_shedder", &["", "dialect = 'plain'\ntarget_utilization = 0.4\nkd = 0.1"]),
 ];
 
 /// One step of a history.

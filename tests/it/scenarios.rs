@@ -1,6 +1,7 @@
 //! The scenarios that ship: right without a warning, and the recording among them is the one that can be made again.
 
 use crate::support::no_faults;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use tidegate::scenario::Scenario;
@@ -53,6 +54,7 @@ fn each_gives_the_summary_that_was_looked_at() {
     for name in [
         "burst",
         "heavy-background",
+        "overload",
         "queue-overload",
         "replay",
         "retry-storm",
@@ -77,4 +79,85 @@ fn each_gives_the_summary_that_was_looked_at() {
             summary.lines().filter_map(|line| line.split_once(',')).map(|(_, rest)| rest).collect();
         insta::assert_snapshot!(format!("summary_{name}"), numbers.join("\n"));
     }
+}
+
+/// The rows of a file of the run of a scenario, each by its columns.
+fn rows(name: &str, file: &str) -> Vec<BTreeMap<String, String>> {
+    let output = tempfile::tempdir().expect("a folder");
+    let run = output.path().join("run");
+    assert_cmd::Command::cargo_bin("tidegate")
+        .expect("the command")
+        .arg("run")
+        .arg(folder().join(format!("{name}.toml")))
+        .args(["--charts", "none", "-q", "-o"])
+        .arg(&run)
+        .assert()
+        .success();
+    let mut reader = csv::Reader::from_path(run.join(file)).expect("a file");
+    reader.deserialize().map(|row| row.expect("a row")).collect()
+}
+
+/// A number of the summary of a policy and a class, or of all classes.
+fn of(summary: &[BTreeMap<String, String>], policy: &str, class: &str, column: &str) -> f64 {
+    let row = summary.iter().find(|row| row["policy"] == policy && row["class"] == class).expect("a row");
+    row[column].parse().unwrap_or(0.0)
+}
+
+#[test]
+fn without_a_defence_an_overload_outlasts_its_cause_and_a_rate_limit_is_none() {
+    let timeline = rows("overload", "timeline.csv");
+    // Three minutes after the dependency is fast again, and before it was slow.
+    let goodput = |policy: &str, from: f64, until: f64| -> f64 {
+        let start = |row: &BTreeMap<String, String>| row["t_start_s"].parse::<f64>().expect("a time");
+        let inside =
+            |row: &&BTreeMap<String, String>| row["policy"] == policy && (from..until).contains(&start(row));
+        timeline.iter().filter(inside).map(|row| row["goodput_count"].parse::<f64>().expect("a count")).sum()
+    };
+    for policy in ["undefended", "rate_limit", "bounded_queue", "adaptive", "codel", "shedding"] {
+        let (before, after) = (goodput(policy, 30.0, 60.0), goodput(policy, 270.0, 300.0));
+        assert!(1_000.0 < before, "{policy}: {before}");
+        match policy {
+            "undefended" | "rate_limit" => assert!(after < 10.0, "{policy}: {after}"),
+            _ => assert!(1_000.0 < after, "{policy}: {after}"),
+        }
+    }
+}
+
+#[test]
+fn lent_slots_are_used_and_people_do_not_wait_for_jobs() {
+    let summary = rows("shared-slots", "summary.csv");
+    let busy = |policy| of(&summary, policy, "", "utilization_ratio");
+    let wait = |policy| of(&summary, policy, "interactive", "queue_wait_p99_ms");
+    assert!(busy("static") + 0.2 < busy("elastic"), "{} and {}", busy("static"), busy("elastic"));
+    // Jobs take two seconds: no person waits longer for one to end.
+    assert!(
+        wait("elastic") < 2_000.0 && 10_000.0 < wait("shared"),
+        "{} and {}",
+        wait("elastic"),
+        wait("shared")
+    );
+}
+
+#[test]
+fn a_limit_on_requests_drains_the_memory_that_a_budget_keeps() {
+    let timeline = rows("token-memory", "timeline.csv");
+    let most = |policy: &str| {
+        let mut by_time: BTreeMap<&str, f64> = BTreeMap::new();
+        for row in timeline.iter().filter(|row| row["policy"] == policy) {
+            *by_time.entry(&row["t_start_s"]).or_default() +=
+                row["tokens_inflight_avg"].parse().unwrap_or(0.0);
+        }
+        by_time.into_values().fold(0.0, f64::max)
+    };
+    assert!(most("token_budget") <= 200_000.0 && 400_000.0 < most("requests_only"));
+    let summary = rows("token-memory", "summary.csv");
+    assert_eq!(of(&summary, "token_budget", "chat", "goodput_ratio"), 1.0);
+}
+
+#[test]
+fn a_person_behind_twenty_heavy_calls_is_served_at_once_where_slots_are_kept() {
+    let summary = rows("heavy-background", "summary.csv");
+    let served = |policy| of(&summary, policy, "person", "goodput_ratio");
+    assert_eq!(served("elastic"), 1.0);
+    assert!(served("shared_cap") < 0.5 && served("priority_queue") < 0.5 && served("rate_limit") < 0.5);
 }

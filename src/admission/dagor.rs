@@ -1,0 +1,154 @@
+//! DAGOR: sheds by two priorities, of the business and of the user, at a level that follows the queueing time.
+//!
+//! A call's priority is (tier, user): tiers are the priorities of classes, the most important first; the user's is a hash of
+//! the user and the hour, of 128 levels, so that users take turns. It passes if its priority is not behind the level's.
+//! A window lasts `window` or `requests` that came, whichever ends first. Overloaded is one in which what started had
+//! waited longer than `threshold` on average; then the next is to let in 5 % less than were let in, else 1 % more: the
+//! level moves step by step through the window's own histogram until it would have. Source: H. Zhou and others, Overload
+//! Control for Scaling WeChat Microservices, SoCC 2018. Calls between services, which inherit priorities and hear levels,
+//! are not modelled here: the level is that of the service itself.
+
+use super::{Admission, Answer, Cast, Denial, Entrant, Habits, Plan, Scene};
+use crate::gauge::{Gauge, Reading};
+use crate::request::{Ask, End, Knob, Reason};
+use crate::rng::{Dice, Purpose};
+use crate::time::{Nanos, SimTime};
+
+/// A controller, as it is described.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The longest window.
+    pub window: Nanos,
+    /// The most that come in a window.
+    pub requests: u64,
+    /// Above this mean wait it is overloaded.
+    pub threshold: Nanos,
+    /// The share that is let in less after an overloaded window.
+    pub alpha: f64,
+    /// The share that is let in more after another.
+    pub beta: f64,
+}
+
+/// Levels of users within a tier.
+const USERS: usize = 128;
+/// So long a user's level holds.
+const HOUR: u64 = 3_600_000_000_000;
+
+impl Plan for Settings {
+    fn build(&self, cast: &Cast<'_>) -> Box<dyn Admission> {
+        let mut tiers: Vec<i32> = cast.priorities.to_vec();
+        tiers.sort_unstable_by(|a, b| b.cmp(a));
+        tiers.dedup();
+        let tier = |priority: &i32| tiers.iter().position(|tier| tier == priority).unwrap_or(0);
+        let levels = tiers.len() * USERS;
+        Box::new(Dagor {
+            settings: self.clone(),
+            tier_of: cast.priorities.iter().map(tier).collect(),
+            came: vec![0; levels],
+            level: levels - 1,
+            admitted: 0,
+            requests: 0,
+            started: 0,
+            waited: 0,
+            in_use: Gauge::new(0),
+            ends: SimTime::ZERO.saturating_add(self.window),
+        })
+    }
+}
+
+/// A controller at work.
+#[derive(Clone, Debug)]
+pub struct Dagor {
+    settings: Settings,
+    /// By class, the most important first.
+    tier_of: Vec<usize>,
+    /// How many came in this window, by compound priority.
+    came: Vec<u64>,
+    /// The last compound priority that is let in.
+    level: usize,
+    admitted: u64,
+    requests: u64,
+    /// How many started in this window, and how long they had waited together.
+    started: u64,
+    waited: u128,
+    in_use: Gauge,
+    ends: SimTime,
+}
+
+impl Dagor {
+    fn priority(&self, now: SimTime, ask: &Ask) -> usize {
+        let user = Dice(((ask.user as u64) << 32) | (now.0 / HOUR)).bits(Purpose::Policy, 0) as usize % USERS;
+        self.tier_of[ask.class.0 as usize] * USERS + user
+    }
+
+    fn end_window(&mut self, now: SimTime) {
+        let mean = self.waited / u128::from(self.started.max(1));
+        let overloaded = u128::from(self.settings.threshold.0) < mean;
+        let factor = if overloaded { 1.0 - self.settings.alpha } else { 1.0 + self.settings.beta };
+        let wanted = self.admitted as f64 * factor;
+        let mut prefix: u64 = self.came[..=self.level].iter().sum();
+        if overloaded {
+            while 0 < self.level && wanted < prefix as f64 {
+                prefix -= self.came[self.level];
+                self.level -= 1;
+            }
+        } else {
+            while self.level + 1 < self.came.len() && (prefix as f64) < wanted {
+                self.level += 1;
+                prefix += self.came[self.level];
+            }
+        }
+        self.came.fill(0);
+        (self.admitted, self.requests, self.started, self.waited) = (0, 0, 0, 0);
+        self.ends = now.saturating_add(self.settings.window);
+    }
+}
+
+impl Admission for Dagor {
+    fn habits(&self) -> Habits {
+        Habits { sheds: true, keeps_time: true, ..Habits::default() }
+    }
+
+    fn sheds(&mut self, now: SimTime, entrant: &Entrant<'_>, _scene: &Scene) -> Option<Denial> {
+        if self.settings.requests <= self.requests {
+            self.end_window(now);
+        }
+        let priority = self.priority(now, entrant.ask);
+        self.came[priority] += 1;
+        self.requests += 1;
+        if priority <= self.level {
+            self.admitted += 1;
+            return None;
+        }
+        Some(Denial { reason: Reason::Shed, scope: "level" })
+    }
+
+    fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {
+        Answer::Pass
+    }
+
+    fn take(&mut self, now: SimTime, entrant: &Entrant<'_>) {
+        self.in_use.up(now, 1);
+        self.started += 1;
+        self.waited += u128::from(entrant.waited.0);
+    }
+
+    fn settle(&mut self, now: SimTime, _entrant: &Entrant<'_>, _end: End) {
+        self.in_use.down(now, 1);
+    }
+
+    fn alarm(&self) -> Option<SimTime> {
+        Some(self.ends)
+    }
+
+    fn ring(&mut self, now: SimTime, _scene: &Scene) {
+        self.end_window(now);
+    }
+
+    fn change(&mut self, _now: SimTime, _knob: Knob) {}
+
+    fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) {
+        visit("in_use", self.in_use.read(now));
+        visit("level", Reading::of(self.level as f64));
+    }
+}
