@@ -31,6 +31,7 @@ mod reference;
 mod rooms;
 mod scenarios;
 mod server;
+mod shedders;
 mod support;
 mod throttles;
 mod tidy;
