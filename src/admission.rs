@@ -143,7 +143,7 @@ pub trait Admission: Send {
     }
     /// Why one is turned away that should wait and can't.
     fn denial(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Denial {
-        Denial { reason: Reason::Concurrency, scope: "" }
+        Denial::of(Reason::Concurrency)
     }
     /// What it tells one to wait that it has turned away.
     fn advise(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Option<Nanos> {
@@ -163,6 +163,13 @@ pub trait Admission: Send {
     fn change(&mut self, now: SimTime, knob: Knob);
     /// Reads the gauges since the last reading: name, reading.
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading));
+}
+
+impl Denial {
+    /// A refusal of a stage that has but one limit.
+    pub fn of(reason: Reason) -> Denial {
+        Denial { reason, scope: "" }
+    }
 }
 
 impl Habits {

@@ -9,7 +9,7 @@
 use super::sample_window::{SampleWindow, Settings as WindowSettings};
 use super::{Admission, Answer, Cast, Denial, Entrant, Habits, Plan, Scene};
 use crate::gauge::{Gauge, Reading};
-use crate::request::{End, Knob, Reason};
+use crate::request::{End, Knob};
 use crate::rng::{Dice, Purpose};
 use crate::time::{Nanos, SimTime};
 use std::fmt::Debug;
@@ -170,10 +170,6 @@ impl<L: Law> Admission for Adaptive<L> {
             self.tell(sample);
         }
         self.in_use.down(now, 1);
-    }
-
-    fn denial(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Denial {
-        Denial { reason: Reason::Concurrency, scope: "" }
     }
 
     fn alarm(&self) -> Option<SimTime> {

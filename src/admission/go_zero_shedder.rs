@@ -109,7 +109,7 @@ impl Admission for GoZeroShedder {
     fn sheds(&mut self, now: SimTime, _entrant: &Entrant<'_>, _scene: &Scene) -> Option<Denial> {
         let sheds = self.is_hot(now) && self.is_over(now);
         self.dropped |= sheds;
-        sheds.then_some(Denial { reason: Reason::Shed, scope: "" })
+        sheds.then_some(Denial::of(Reason::Shed))
     }
 
     fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {

@@ -105,7 +105,7 @@ impl Admission for KratosBbr {
         if sheds && busy {
             self.dropping_since.get_or_insert(now);
         }
-        sheds.then_some(Denial { reason: Reason::Shed, scope: "" })
+        sheds.then_some(Denial::of(Reason::Shed))
     }
 
     fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {

@@ -80,7 +80,7 @@ impl Admission for OverloadManager {
 
     fn sheds(&mut self, _now: SimTime, entrant: &Entrant<'_>, _scene: &Scene) -> Option<Denial> {
         let sheds = entrant.ask.dice.share(Purpose::Policy, entrant.number) < self.state;
-        sheds.then_some(Denial { reason: Reason::Shed, scope: "" })
+        sheds.then_some(Denial::of(Reason::Shed))
     }
 
     fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {

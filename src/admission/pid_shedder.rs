@@ -149,7 +149,7 @@ impl Admission for PidShedder {
 
     fn sheds(&mut self, _now: SimTime, entrant: &Entrant<'_>, _scene: &Scene) -> Option<Denial> {
         let sheds = entrant.ask.dice.share(Purpose::Policy, entrant.number) < self.rejection;
-        sheds.then_some(Denial { reason: Reason::Shed, scope: "" })
+        sheds.then_some(Denial::of(Reason::Shed))
     }
 
     fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {

@@ -49,7 +49,7 @@ impl Admission for QueueDelay {
     fn sheds(&mut self, _now: SimTime, entrant: &Entrant<'_>, scene: &Scene) -> Option<Denial> {
         self.delay = scene.delay;
         let sheds = self.thresholds[entrant.ask.class.0 as usize] < scene.delay;
-        sheds.then_some(Denial { reason: Reason::Shed, scope: "" })
+        sheds.then_some(Denial::of(Reason::Shed))
     }
 
     fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {

@@ -131,7 +131,7 @@ impl Admission for Throttle {
         if !sheds && !self.settings.counts_requests() && !coarse {
             self.recent.add(now, 1, 0);
         }
-        sheds.then_some(Denial { reason: Reason::Shed, scope: "" })
+        sheds.then_some(Denial::of(Reason::Shed))
     }
 
     fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {

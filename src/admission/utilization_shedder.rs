@@ -59,7 +59,7 @@ impl Admission for UtilizationShedder {
 
     fn sheds(&mut self, _now: SimTime, entrant: &Entrant<'_>, _scene: &Scene) -> Option<Denial> {
         let sheds = self.tier_of[entrant.ask.class.0 as usize] < self.shed;
-        sheds.then_some(Denial { reason: Reason::Shed, scope: "" })
+        sheds.then_some(Denial::of(Reason::Shed))
     }
 
     fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {

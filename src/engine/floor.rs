@@ -4,7 +4,7 @@
 //! engine's loop, and looks nothing up; what few go through is the engine's own.
 
 use super::calendar::{Calendar, Moment};
-use super::gate::{Limits, LiveGate, Room, of};
+use super::gate::{Limits, LiveGate, Room};
 use super::live::{Attempt, Slab, State, reference};
 use super::setup::limit;
 use crate::admission::Denial;
@@ -116,7 +116,7 @@ impl Post<'_> {
             if queue.has_victims() {
                 return Err(Obstacle::Full);
             }
-            let denial = of(Reason::QueueFull);
+            let denial = Denial::of(Reason::QueueFull);
             return Err(Obstacle::Turned { stage: self.live.queue_number(), denial });
         }
         self.enqueue(index, attempt, from);
@@ -246,7 +246,7 @@ impl Post<'_> {
                 Room::Some => {
                     let Turn::Starts(next) = queue.take_turn(self.now, ticket) else {
                         let stage = self.live.queue_number();
-                        return Some((ticket, Obstacle::Turned { stage, denial: of(Reason::Shed) }));
+                        return Some((ticket, Obstacle::Turned { stage, denial: Denial::of(Reason::Shed) }));
                     };
                     turn = next;
                     if queue.max_wait(self.now).is_some() {

@@ -2,7 +2,7 @@
 
 use super::calendar::Moment;
 use super::floor::{Obstacle, Post};
-use super::gate::{Limits, Refusal, of};
+use super::gate::{Limits, Refusal};
 use super::live::{Attempt, State, reference};
 use super::{Engine, LiveClient};
 use crate::admission::Denial;
@@ -182,9 +182,9 @@ impl Engine<'_> {
             }
             let Some(victim) = queue.victim(self.now, &ask) else { break };
             self.leave_queue(victim.0);
-            self.turned_away(victim.0, From::Queue, stage, of(Reason::QueueFull));
+            self.turned_away(victim.0, From::Queue, stage, Denial::of(Reason::QueueFull));
         }
-        self.turned_away(index, from, stage, of(Reason::QueueFull))
+        self.turned_away(index, from, stage, Denial::of(Reason::QueueFull))
     }
 
     /// Turns away an attempt that has passed the limiters; it does not stay.

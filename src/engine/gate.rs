@@ -229,7 +229,7 @@ impl LiveGate {
     /// Why an attempt is turned away that lacks room at a stage and can't wait.
     pub(super) fn denial(&self, stage: usize, now: SimTime, entrant: &Entrant<'_>) -> Denial {
         let admission = self.gate.admissions.get(stage - self.gate.limiters.len());
-        admission.map_or(of(Reason::Concurrency), |stage| stage.denial(now, entrant))
+        admission.map_or(Denial::of(Reason::Concurrency), |stage| stage.denial(now, entrant))
     }
 
     /// What an admission stage tells one to wait that it has turned away.
@@ -242,9 +242,4 @@ impl LiveGate {
         let number = stage.checked_sub(self.gate.limiters.len())?;
         self.gate.admissions.get(number)?.advise(now, entrant)
     }
-}
-
-/// A denial of a stage that has but one limit.
-pub(super) fn of(reason: Reason) -> Denial {
-    Denial { reason, scope: "" }
 }
