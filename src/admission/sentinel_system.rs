@@ -107,7 +107,7 @@ impl SentinelSystem {
         let now_ms = now.0 / 1_000_000;
         self.windows
             .iter()
-            .filter(move |window| window.starts_ms <= now_ms && now_ms - window.starts_ms <= 2 * WINDOW_MS)
+            .filter(move |window| window.starts_ms <= now_ms && now_ms - window.starts_ms < 2 * WINDOW_MS)
     }
 
     /// Which bound one who comes would break.

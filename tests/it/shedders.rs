@@ -140,6 +140,8 @@ fn sentinel_names_the_first_of_its_bounds_that_is_broken() {
     let mut stage = Stage::of("kind = 'sentinel_system'\nqps = 3\nmax_thread = 4\navg_rt = '200ms'");
     stage.starts(10, 3);
     assert_eq!(stage.scope(20), "qps", "a fourth in the last second");
+    assert_eq!(stage.scope(999), "qps");
+    assert_eq!(stage.scope(1_000), "", "the third window begins, in the place of the first");
     // A second later both windows have begun anew; three are in flight.
     assert_eq!(stage.scope(1_510), "");
     stage.starts(1_510, 2);
