@@ -84,6 +84,14 @@ impl Verdict {
         matches!(self, Verdict::Pass | Verdict::Delay(_))
     }
 
+    /// The instant before which it can't pass; `None` if it passes, or never does.
+    pub fn at(self) -> Option<SimTime> {
+        match self {
+            Verdict::At(at) => Some(at),
+            _ => None,
+        }
+    }
+
     /// The first instant at which `lack` credits have been gained at `gain` per nanosecond.
     #[inline]
     fn after(now: SimTime, lack: u128, gain: u64) -> Verdict {
@@ -155,12 +163,21 @@ pub trait Rule: Clone + Send {
     fn charge(&self, state: &mut Self::State, now: SimTime, cost: u64);
     /// Hears that an ask that arrived was refused by it.
     fn refuse(&self, _state: &mut Self::State, _now: SimTime, _cost: u64) {}
+    /// Whether what it refuses puts off when the same would pass, so that the wait is reckoned anew to be told.
+    fn counts_refusals(&self) -> bool {
+        false
+    }
     /// Credits left at `now`.
     fn left(&self, state: &Self::State, now: SimTime) -> i128 {
         self.level(state, now).credits
     }
     /// What is left at `now`, and how it grows.
     fn level(&self, state: &Self::State, now: SimTime) -> Level;
+    /// What its product says is left at `now`: a fraction `(numerator, denominator)` of units.
+    fn remaining(&self, state: &Self::State, now: SimTime) -> (i128, u128) {
+        let level = self.level(state, now);
+        (level.credits, level.price.into())
+    }
     /// The integral of the level in credits and nanoseconds, where a kind knows a shorter way than jump by jump.
     fn area(&self, _state: &Self::State, _from: SimTime, _to: SimTime) -> Option<f64> {
         None
@@ -168,6 +185,10 @@ pub trait Rule: Clone + Send {
     /// When the limit stands again as if unused, or what its kind tells as its reset.
     fn reset(&self, state: &Self::State, now: SimTime) -> Option<SimTime> {
         self.level(state, now).full_at(now)
+    }
+    /// When nothing that was used counts any more, so that a store forgets the key; not past the end of time.
+    fn gone_at(&self, state: &Self::State, now: SimTime) -> Option<SimTime> {
+        self.reset(state, now)
     }
     /// The limit that was meant, where a deployment rounds it to what its store can count.
     fn meant(&self) -> Self {
@@ -207,4 +228,24 @@ pub trait Rule: Clone + Send {
     }
     /// What it counts since the start: name, number.
     fn counts(&self, _state: &Self::State, _visit: &mut dyn FnMut(&'static str, u64)) {}
+}
+
+/// When an ask that has just been refused would pass, which was `at` before the refusal.
+#[inline]
+fn after_refusal<R: Rule>(
+    rule: &R,
+    state: &R::State,
+    now: SimTime,
+    cost: u64,
+    at: Option<SimTime>,
+) -> Option<SimTime> {
+    match rule.counts_refusals() {
+        true => match rule.check(state, now, cost) {
+            Verdict::At(at) => Some(at),
+            Verdict::Never => None,
+            // It comes to another gateway, which passes it.
+            Verdict::Pass | Verdict::Delay(_) => at,
+        },
+        false => at,
+    }
 }

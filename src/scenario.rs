@@ -245,6 +245,7 @@ fn read<'a>(s: &mut Section<'a>, files: Option<&Document>) -> Scenario {
     let places = check::Places {
         log,
         stages: &stage_names,
+        downstreams: &downstream_names,
         policies: &policy_names,
         traffics: &traffic_names,
         root: s,

@@ -4,6 +4,7 @@
 //! a [`Section`], one table that remembers which keys were asked for: so an unknown key is found by what nobody
 //! asked, and [`describe`], which runs the same readers over nothing, lists every key with its meaning.
 
+mod choices;
 mod describe;
 mod log;
 mod name;
@@ -17,7 +18,7 @@ pub use name::Name;
 pub use node::{Content, Entry, Node, Table, Text, quote};
 pub use value::{Amount, At, Either, Fault, Limit, Share, Value, one_fault};
 
-use log::listing;
+use choices::Choice;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -31,6 +32,7 @@ pub struct Section<'a> {
     span: Range<usize>,
     path: String,
     asked: BTreeSet<String>,
+    choices: Vec<Choice>,
 }
 
 impl<'a> Section<'a> {
@@ -53,7 +55,7 @@ impl<'a> Section<'a> {
                 None
             }
         };
-        Section { log, table, span: node.span.clone(), path, asked: BTreeSet::new() }
+        Section { log, table, span: node.span.clone(), path, asked: BTreeSet::new(), choices: Vec::new() }
     }
 
     /// The dotted path of the table: `limiter.tpm_user`; empty for the whole file.
@@ -120,64 +122,6 @@ impl<'a> Section<'a> {
             self.lacks(key, T::SHAPE);
         }
         self.read(key)
-    }
-
-    /// The meaning of the word that stands at `key`; without a default the key must be there.
-    pub fn one_of<T: Copy + PartialEq>(
-        &mut self,
-        key: &str,
-        names: &[(&'static str, T)],
-        default: Option<T>,
-        doc: &'static str,
-    ) -> T {
-        let shown = default.and_then(|d| names.iter().find(|(_, value)| *value == d));
-        let shown = shown.map(|(name, _)| format!("\"{name}\""));
-        self.word(key, names, shown, default.is_none(), doc).or(default).unwrap_or(names[0].1)
-    }
-
-    /// The meaning of the word that stands at `key`; `None` if it is absent or wrong, both of which are problems.
-    pub fn choice<T: Copy>(
-        &mut self,
-        key: &str,
-        names: &[(&'static str, T)],
-        doc: &'static str,
-    ) -> Option<T> {
-        self.word(key, names, None, true, doc)
-    }
-
-    /// The same for a key that may be absent, which means the first word; `None` only if it is wrong.
-    pub fn choice_or_first<T: Copy>(
-        &mut self,
-        key: &str,
-        names: &[(&'static str, T)],
-        doc: &'static str,
-    ) -> Option<T> {
-        let absent = !self.has(key);
-        let found = self.word(key, names, Some(format!("\"{}\"", names[0].0)), false, doc);
-        if absent { Some(names[0].1) } else { found }
-    }
-
-    fn word<T: Copy>(
-        &mut self,
-        key: &str,
-        names: &[(&'static str, T)],
-        default: Option<String>,
-        required: bool,
-        doc: &'static str,
-    ) -> Option<T> {
-        let listed = listing(names.iter().map(|(name, _)| *name));
-        self.note(key, &listed, doc, default, required);
-        self.asked.insert(key.to_string());
-        if required && !self.has(key) {
-            self.lacks(key, &listed);
-        }
-        let At { value, span } = self.read::<At<String>>(key)?;
-        let found = names.iter().find(|(name, _)| *name == value);
-        if found.is_none() {
-            let what = format!("`{}` is {}, which is none of its words", self.path_of(key), quote(&value));
-            self.log.error(span, what, self.log.suggest(&value, names.iter().map(|(name, _)| *name)));
-        }
-        found.map(|(_, meaning)| *meaning)
     }
 
     /// The table under `key`, if there is one.
@@ -264,6 +208,7 @@ impl<'a> Section<'a> {
             span: 0..0,
             path,
             asked: BTreeSet::new(),
+            choices: Vec::new(),
         })
     }
 

@@ -203,7 +203,10 @@ fn per_unit(text: &str, rest: &str) -> Result<Nanos, String> {
     match unit_of_time(unit) {
         Some(nanos) => Ok(Nanos(nanos)),
         None => match parse_nanos(unit) {
-            Ok(Nanos(0)) | Err(_) => {
+            Ok(Nanos(0)) => Err(format!("`{text}` is a rate over no time")),
+            // What begins with a number is a length with something wrong.
+            Err(why) if unit.starts_with(|c: char| c.is_ascii_digit()) => Err(why),
+            Err(_) => {
                 Err(format!("`{unit}` is no unit of time: use s, min, h, d, or a length as in `10/500ms`"))
             }
             Ok(nanos) => Ok(nanos),

@@ -106,6 +106,9 @@ impl Probe {
         if let Some(problems) = free_asks(&asks, &limiters, &texts) {
             return Err(Stop { problems, texts, told: false });
         }
+        for (name, _) in limiters.named().filter(|(_, limit)| limit.options.wait) {
+            screen.note(&format!("`{name}`: a list of asks has no queue, so what would wait is refused"));
+        }
         let take = match self.take {
             Take::AllOrNone => engine::Take::AllOrNone,
             Take::Sequential => engine::Take::Sequential,

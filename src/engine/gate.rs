@@ -196,10 +196,7 @@ impl LiveGate {
     /// The downstream's own quota hears that it has refused an attempt; answers what it tells it to wait.
     pub(super) fn refused_by_quota(&mut self, now: SimTime, ask: &Ask) -> Option<Nanos> {
         let quota = self.gate.quota.as_mut()?;
-        let at = match quota.check(now, ask) {
-            Verdict::At(at) => Some(at),
-            _ => None,
-        };
+        let at = quota.check(now, ask).at();
         quota.refuse(now, ask);
         quota.advise(now, ask, at)
     }

@@ -38,12 +38,17 @@ pub trait Blueprint: Any + Debug + Send + Sync {
     fn is_like(&self, other: &dyn Blueprint) -> bool;
     /// What holds for a key that an event may change, when no event does; `None` if there is no such key.
     fn knob(&self, key: &str) -> Option<Knob>;
-    /// The most that may pass at once, and the key in files that says so; `None` if any cost may pass.
-    fn capacity(&self) -> Option<(u64, &'static str)>;
+    /// The most that may pass at once, of what, and the key in files that says so, for each of its limits that knows one;
+    /// `unit` is what it counts unless it knows better.
+    fn capacities(&self, unit: Unit) -> Vec<(u64, Unit, &'static str)>;
     /// Whether it has an answer of its own to time that goes back; the exact kinds refuse it.
     fn steps_back(&self) -> bool;
     /// Whether an ask that costs nothing has a meaning: it looks at the limit and takes nothing.
     fn peeks(&self) -> bool;
+    /// Whether it limits work in flight too, so that some refusals end with other work and at no instant.
+    fn counts_in_flight(&self) -> bool {
+        false
+    }
 }
 
 impl<R: Rule + Debug + Sync + 'static> Blueprint for R
@@ -68,8 +73,8 @@ where
         Rule::knob(self, key)
     }
 
-    fn capacity(&self) -> Option<(u64, &'static str)> {
-        Rule::capacity(self)
+    fn capacities(&self, unit: Unit) -> Vec<(u64, Unit, &'static str)> {
+        Rule::capacity(self).map(|(most, key)| (most, unit, key)).into_iter().collect()
     }
 
     fn steps_back(&self) -> bool {

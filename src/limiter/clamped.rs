@@ -68,12 +68,20 @@ impl<R: Rule> Rule for Clamped<R> {
         self.0.level(&state.inner, now.max(state.last))
     }
 
+    fn remaining(&self, state: &Self::State, now: SimTime) -> (i128, u128) {
+        self.0.remaining(&state.inner, now.max(state.last))
+    }
+
     fn area(&self, state: &Self::State, from: SimTime, to: SimTime) -> Option<f64> {
         self.0.area(&state.inner, from, to)
     }
 
     fn reset(&self, state: &Self::State, now: SimTime) -> Option<SimTime> {
         self.0.reset(&state.inner, now.max(state.last))
+    }
+
+    fn gone_at(&self, state: &Self::State, now: SimTime) -> Option<SimTime> {
+        self.0.gone_at(&state.inner, now.max(state.last))
     }
 
     fn colour(&self, state: &Self::State, now: SimTime, cost: u64) -> Option<&'static str> {
@@ -86,6 +94,10 @@ impl<R: Rule> Rule for Clamped<R> {
 
     fn is_idle(&self, state: &Self::State, fresh: &Self::State, now: SimTime) -> bool {
         self.0.is_idle(&state.inner, &fresh.inner, now.max(state.last))
+    }
+
+    fn counts_refusals(&self) -> bool {
+        self.0.counts_refusals()
     }
 
     fn steps_back(&self) -> bool {

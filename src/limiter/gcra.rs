@@ -76,14 +76,14 @@ impl Rule for Gcra {
 
     #[inline]
     fn check(&self, state: &State, now: SimTime, cost: u64) -> Verdict {
+        // Time that went back to before the last cell is refused until it has caught up.
+        let then = now.max(state.touched);
         if self.vanishes {
-            return Verdict::Pass;
+            return if then == now { Verdict::Pass } else { Verdict::At(then) };
         }
         if self.burst < cost {
             return Verdict::Never;
         }
-        // Time that went back to before the last cell is refused until it has caught up.
-        let then = now.max(state.touched);
         let early =
             (self.ahead(state, then).saturating_add(self.cells(cost))).saturating_sub(self.cells(self.burst));
         if early == 0 && then == now { Verdict::Pass } else { Verdict::after(then, early, self.rate.units()) }
@@ -92,6 +92,7 @@ impl Rule for Gcra {
     #[inline]
     fn take(&self, state: &mut State, now: SimTime, cost: u64) {
         if self.vanishes {
+            state.touched = now.max(state.touched);
             return;
         }
         let ahead = self.ahead(state, now) + self.cells(cost);
@@ -108,6 +109,7 @@ impl Rule for Gcra {
     /// The arrival time moves on, past the tolerance if need be; one that 128 bits can't hold never comes.
     fn charge(&self, state: &mut State, now: SimTime, cost: u64) {
         if self.vanishes {
+            state.touched = now.max(state.touched);
             return;
         }
         let ahead = self.ahead(state, now).saturating_add(self.cells(cost));

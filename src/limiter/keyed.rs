@@ -5,11 +5,11 @@
 //! keys in use and not the keys ever met. Forgetting changes no decision while time goes forward.
 
 use super::charge::Settlement;
-use super::{Charge, Limiter, Options, Rule, Verdict};
+use super::{Charge, Limiter, Options, Rule, Verdict, after_refusal};
 use crate::gauge::Reading;
 use crate::request::{Ask, End, KeyId, Keys, Knob};
 use crate::table::Table;
-use crate::time::SimTime;
+use crate::time::{Nanos, SimTime};
 
 /// Each new key looks at so many others, more than one, so that the forgetting keeps up with the coming.
 const LOOKS: usize = 4;
@@ -121,10 +121,14 @@ impl<R: Rule> Limiter for Keyed<R> {
         rule.refuse(state, now, cost);
     }
 
+    fn advise(&self, now: SimTime, ask: &Ask, at: Option<SimTime>) -> Option<Nanos> {
+        let (rule, state) = self.of(ask);
+        after_refusal(rule, state, now, self.charge.asked(ask), at).map(|at| at.since(now))
+    }
+
     fn remaining(&self, now: SimTime, ask: &Ask) -> (i128, u128) {
         let (rule, state) = self.of(ask);
-        let level = rule.level(state, now);
-        (level.credits, level.price as u128)
+        rule.remaining(state, now)
     }
 
     fn reset(&self, now: SimTime, ask: &Ask) -> Option<SimTime> {
@@ -185,7 +189,6 @@ mod tests {
     use super::super::token_bucket::TokenBucket;
     use super::*;
     use crate::request::{Key, Unit};
-    use crate::time::Nanos;
     use crate::units::Rate;
 
     /// One a second, two at once, for each user.

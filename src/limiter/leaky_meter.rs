@@ -87,7 +87,7 @@ impl Rule for LeakyMeter {
     }
 
     fn capacity(&self) -> Option<(u64, &'static str)> {
-        Some((self.bucket.burst, "burst"))
+        Some((self.bucket.burst, "room of burst + 1"))
     }
 
     fn knob(&self, key: &str) -> Option<Knob> {

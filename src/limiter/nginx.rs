@@ -155,7 +155,7 @@ impl Rule for Nginx {
     }
 
     fn capacity(&self) -> Option<(u64, &'static str)> {
-        Some((self.burst.saturating_add(1), "burst"))
+        Some((self.burst.saturating_add(1), "room of burst + 1"))
     }
 
     fn steps_back(&self) -> bool {

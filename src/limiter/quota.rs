@@ -54,6 +54,8 @@ struct Part {
     rule: Arc<dyn Blueprint>,
 }
 
+/// What the limit on work in flight is called.
+const CONCURRENCY: &str = "concurrency";
 const MINUTE: Nanos = Nanos::secs(60);
 const DAY: Nanos = Nanos::secs(86_400);
 
@@ -96,7 +98,7 @@ impl Quota {
             Some(Part { name, unit, rule })
         };
         let in_flight =
-            |limit| Part { name: "concurrency", unit: Unit::Requests, rule: Arc::new(InFlight { limit }) };
+            |limit| Part { name: CONCURRENCY, unit: Unit::Requests, rule: Arc::new(InFlight { limit }) };
         let limits = [
             per("rpm", Unit::Requests, amounts.rpm, MINUTE),
             per("tpm", Unit::Tokens, amounts.tpm, MINUTE),
@@ -117,7 +119,7 @@ impl Quota {
             unit => unit,
         };
         let mode = match part.unit {
-            Unit::Requests if part.name == "concurrency" => Mode::InFlight,
+            Unit::Requests if part.name == CONCURRENCY => Mode::InFlight,
             Unit::Requests => Mode::EstimateOnly,
             _ => charge.mode,
         };
@@ -152,10 +154,18 @@ impl Blueprint for Quota {
         None
     }
 
-    /// The most tokens of one call.
-    fn capacity(&self) -> Option<(u64, &'static str)> {
-        let tokens = self.limits.iter().filter(|part| part.unit == Unit::Tokens);
-        tokens.filter_map(|part| Some((part.rule.capacity()?.0, part.name))).min()
+    /// Of each limit on tokens: a request is one, which every amount holds.
+    fn capacities(&self, _unit: Unit) -> Vec<(u64, Unit, &'static str)> {
+        let tokens = self.limits.iter().filter(|part| part.unit != Unit::Requests);
+        let named = |part: &Part| {
+            let own = part.rule.capacities(part.unit).into_iter();
+            own.map(|(most, unit, _)| (most, unit, part.name)).collect::<Vec<_>>()
+        };
+        tokens.flat_map(named).collect()
+    }
+
+    fn counts_in_flight(&self) -> bool {
+        self.limits.iter().any(|part| part.name == CONCURRENCY)
     }
 
     fn steps_back(&self) -> bool {
@@ -175,20 +185,16 @@ struct Limits {
 impl Limits {
     /// The refusal with the longest wait, of equals the first, and whose it is.
     fn longest(&self, now: SimTime, ask: &Ask) -> Option<(&'static str, Verdict)> {
-        let length = |verdict: &Verdict| match verdict {
-            Verdict::At(at) => Some(*at),
-            _ => None,
-        };
         let mut longest: Option<(&'static str, Verdict)> = None;
         for (name, limit) in &self.limits {
             let verdict = limit.check(now, ask);
             if verdict.passes() {
                 continue;
             }
-            let is_longer = match longest.map(|(_, verdict)| length(&verdict)) {
+            let is_longer = match longest.map(|(_, verdict)| verdict.at()) {
                 None => true,
                 Some(None) => false,
-                Some(Some(before)) => length(&verdict).is_none_or(|at| before < at),
+                Some(Some(before)) => verdict.at().is_none_or(|at| before < at),
             };
             if is_longer {
                 longest = Some((name, verdict));

@@ -6,8 +6,9 @@
 //! is added; then what the second before passed is taken off. It starts cold, with max.
 //!
 //! An ask of n passes if what passed in the last second and n are not more than the rate, or with `above` tokens over
-//! warning, than the next double above 1 / (above·slope + 1/rate). The last second is two buckets of 500 ms. Source:
-//! Sentinel's `WarmUpController`, `StatisticNode`.
+//! warning, than the next double above 1 / (above·slope + 1/rate). The last second is two buckets of 500 ms. When time
+//! steps back nothing is filled, and a call counts in the bucket of its time if that is still kept. Source: Sentinel's
+//! `WarmUpController`, `StatisticNode`, `LeapArray`.
 
 use super::{Level, Rule, Verdict};
 use crate::time::SimTime;
@@ -56,17 +57,18 @@ impl SentinelWarmUp {
         self.passes(&self.fresh(), SimTime::ZERO, 1)
     }
 
-    /// Counts moved on to now: of the bucket before and this one, of the second before and this one.
+    /// Counts moved on to now, or as they are if time has stepped back: of the bucket before and this one, of the second
+    /// before and this one.
     fn moved(&self, state: &State, now: SimTime) -> State {
-        let (bucket, second) = (now.0 / BUCKET_NS, now.0 / SECOND_NS);
+        let (bucket, second) = (state.bucket.max(now.0 / BUCKET_NS), state.second.max(now.0 / SECOND_NS));
         let shift = |steps: u64, last: u64, present: u64| match steps {
             0 => (last, present),
             1 => (present, 0),
             _ => (0, 0),
         };
-        let (last, present) = shift(bucket.saturating_sub(state.bucket), state.last, state.present);
+        let (last, present) = shift(bucket - state.bucket, state.last, state.present);
         let (second_before, this_second) =
-            shift(second.saturating_sub(state.second), state.second_before, state.this_second);
+            shift(second - state.second, state.second_before, state.this_second);
         let mut then =
             State { saved: state.saved, bucket, present, last, second, this_second, second_before };
         then.saved = Some((self.saved(state.saved, second, second_before), second));
@@ -114,10 +116,10 @@ impl Rule for SentinelWarmUp {
         if self.passes(state, now, cost) {
             return Verdict::Pass;
         }
-        // Nothing changes within a bucket. After so long it is as cold as it gets, and nothing more comes.
+        // Nothing changes within a bucket. Two seconds on all that passed has left the counts: from then on it cools, and
+        // what doesn't pass never does.
         let then = self.moved(state, now);
-        let most = 2 * (3 + self.max / (self.rate as u64).max(1));
-        let buckets = (now.0 / BUCKET_NS).saturating_add(1)..=(now.0 / BUCKET_NS).saturating_add(most);
+        let buckets = then.bucket.saturating_add(1)..=then.bucket.saturating_add(2 * 2 + 2);
         let mut starts = buckets.filter_map(|bucket| bucket.checked_mul(BUCKET_NS)).map(SimTime);
         starts.find(|at| self.passes(&then, *at, cost)).map_or(Verdict::Never, Verdict::At)
     }
@@ -128,21 +130,28 @@ impl Rule for SentinelWarmUp {
 
     fn charge(&self, state: &mut State, now: SimTime, cost: u64) {
         *state = self.moved(state, now);
-        state.present = state.present.saturating_add(cost);
-        state.this_second = state.this_second.saturating_add(cost);
+        let add = |steps_back: u64, last: &mut u64, present: &mut u64| match steps_back {
+            0 => *present = present.saturating_add(cost),
+            1 => *last = last.saturating_add(cost),
+            _ => {}
+        };
+        add(state.bucket - now.0 / BUCKET_NS, &mut state.last, &mut state.present);
+        add(state.second - now.0 / SECOND_NS, &mut state.second_before, &mut state.this_second);
     }
 
     fn refuse(&self, state: &mut State, now: SimTime, _cost: u64) {
         *state = self.moved(state, now);
     }
 
-    /// What may pass now, in billionths. It changes with every bucket until it is quiet and as cold as it gets.
+    /// What may pass now, in billionths. It changes with every bucket until it is quiet and as cold as it gets; after a long
+    /// silence it is told again only when that has grown by a part in 64, so that years of cooling are a few steps.
     fn level(&self, state: &State, now: SimTime) -> Level {
         let then = self.moved(state, now);
         let (tokens, _) = then.saved.unwrap_or_default();
         let is_quiet = then.last.max(then.present).max(then.this_second).max(then.second_before) == 0;
         let rests = is_quiet && (tokens == self.max || tokens == self.warning);
-        let next = (now.0 / BUCKET_NS).checked_add(1).and_then(|bucket| bucket.checked_mul(BUCKET_NS));
+        let silent = then.bucket - state.bucket;
+        let next = then.bucket.checked_add(1 + silent / 64).and_then(|bucket| bucket.checked_mul(BUCKET_NS));
         let billionths = |calls: f64| (calls * 1e9).floor() as i128;
         let room = self.threshold(tokens) - then.last.saturating_add(then.present) as f64;
         let until = next.filter(|_| !rests).map(SimTime);
@@ -152,6 +161,22 @@ impl Rule for SentinelWarmUp {
     /// When it is as cold as at the start has no instant that can be told ahead; the end of the last second has.
     fn reset(&self, _state: &State, now: SimTime) -> Option<SimTime> {
         now.checked_add(crate::time::Nanos(SECOND_NS))
+    }
+
+    /// When it will be as cold as at the start is not told ahead.
+    fn gone_at(&self, state: &State, now: SimTime) -> Option<SimTime> {
+        (state.saved.is_none() || self.is_idle(state, state, now)).then_some(now)
+    }
+
+    /// Quiet, and as cold as at the start.
+    fn is_idle(&self, state: &State, _fresh: &State, now: SimTime) -> bool {
+        let State { saved, present, last, this_second, second_before, .. } = self.moved(state, now);
+        let is_quiet = [present, last, this_second, second_before] == [0; 4];
+        is_quiet && saved.is_some_and(|(tokens, _)| tokens == self.max)
+    }
+
+    fn steps_back(&self) -> bool {
+        true
     }
 
     fn capacity(&self) -> Option<(u64, &'static str)> {

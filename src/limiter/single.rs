@@ -2,10 +2,10 @@
 
 use super::charge::Settlement;
 use super::meter::Meter;
-use super::{Charge, Limiter, Rule, Verdict};
+use super::{Charge, Limiter, Rule, Verdict, after_refusal};
 use crate::gauge::Reading;
 use crate::request::{Ask, End, Knob};
-use crate::time::SimTime;
+use crate::time::{Nanos, SimTime};
 
 /// A limiter made of one rule and one state.
 #[derive(Clone, Debug)]
@@ -84,9 +84,12 @@ impl<R: Rule> Limiter for Single<R> {
         }
     }
 
+    fn advise(&self, now: SimTime, ask: &Ask, at: Option<SimTime>) -> Option<Nanos> {
+        after_refusal(&self.rule, &self.state, now, self.charge.asked(ask), at).map(|at| at.since(now))
+    }
+
     fn remaining(&self, now: SimTime, _ask: &Ask) -> (i128, u128) {
-        let level = self.rule.level(&self.state, now);
-        (level.credits, level.price as u128)
+        self.rule.remaining(&self.state, now)
     }
 
     fn reset(&self, now: SimTime, _ask: &Ask) -> Option<SimTime> {
@@ -122,7 +125,6 @@ mod tests {
     use super::super::token_bucket::TokenBucket;
     use super::*;
     use crate::request::Unit;
-    use crate::time::Nanos;
     use crate::units::Rate;
 
     #[test]

@@ -169,6 +169,21 @@ impl Rule for SlidingCounter {
         Level { credits: full.saturating_sub(used), full, gain: last, price: self.window.0, until }
     }
 
+    /// By the dialect's rounding; upstash says 0 where more has passed than the limit.
+    fn remaining(&self, state: &State, now: SimTime) -> (i128, u128) {
+        let now = now.max(state.touched);
+        let (last, present) = self.counts(state, now);
+        let used = i128::from(self.faded(last, now)) + i128::from(present);
+        match self.dialect {
+            Dialect::Upstash => ((i128::from(self.limit) - used).max(0), 1),
+            Dialect::RussellLuo => (i128::from(self.limit) - used, 1),
+            Dialect::Cloudflare | Dialect::Limits => {
+                let level = self.level(state, now);
+                (level.credits, level.price.into())
+            }
+        }
+    }
+
     /// When nothing is left of what was counted.
     fn reset(&self, state: &State, now: SimTime) -> Option<SimTime> {
         let now = now.max(state.touched);

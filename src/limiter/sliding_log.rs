@@ -5,7 +5,8 @@
 //! closed, [t − W, t]. With `count_rejected` what is refused is logged too, so that whoever keeps asking stays refused.
 //!
 //! Units of one instant are one entry with the count of all up to it, so that both what is old and whose turn to expire
-//! decides are found by halving. Only the latest `limit` units can matter: the log never holds more.
+//! decides are found by halving. Only the latest `limit` units can matter: the log never holds more. The wait that is told
+//! to what was refused and logged counts it too.
 
 use super::{Level, Rule, Verdict};
 use crate::request::Knob;
@@ -75,21 +76,25 @@ impl SlidingLog {
         if cost == 0 {
             return;
         }
+        // The latest units decide alone.
+        let used = state.total().wrapping_sub(state.before);
+        self.forget(state, used.saturating_sub(self.limit - cost));
         let total = state.total().wrapping_add(cost);
         match state.log.back_mut() {
             Some((at, count)) if *at == now => *count = total,
             _ => state.log.push_back((now, total)),
         }
-        // The latest units decide alone.
-        let floor = total.wrapping_sub(self.limit);
-        while self.limit < total.wrapping_sub(state.before) {
-            let (_, first) = state.log[0];
-            if total.wrapping_sub(first) < self.limit {
-                state.before = floor;
-                break;
-            }
+    }
+
+    /// Forgets the oldest `units`.
+    fn forget(&self, state: &mut State, units: u64) {
+        let floor = state.before.wrapping_add(units);
+        while let Some((_, first)) = state.log.front()
+            && first.wrapping_sub(state.before) <= floor.wrapping_sub(state.before)
+        {
             self.forget_first(state);
         }
+        state.before = floor;
     }
 
     fn forget_first(&self, state: &mut State) {
@@ -169,11 +174,22 @@ impl Rule for SlidingLog {
         Level { credits: full - i128::from(self.used(state, now)), full, gain: 0, price: 1, until }
     }
 
+    fn counts_refusals(&self) -> bool {
+        self.count_rejected
+    }
+
     /// When the oldest entry leaves, as `limits` tells it.
     fn reset(&self, state: &State, now: SimTime) -> Option<SimTime> {
         let now = now.max(state.touched);
         match state.log.get(self.old(state, now)) {
             Some((at, _)) => self.leaves(*at),
+            None => Some(now),
+        }
+    }
+
+    fn gone_at(&self, state: &State, now: SimTime) -> Option<SimTime> {
+        match state.log.back() {
+            Some((last, _)) => self.leaves(*last).map(|at| at.max(now)),
             None => Some(now),
         }
     }

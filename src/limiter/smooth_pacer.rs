@@ -3,7 +3,7 @@
 //! Places lie at multiples of the gap T from the start. The next free place is never before the present one: an ask of n
 //! at t takes n places from max(free, ⌊t / T⌋·T) on and starts at the last of them, or at once if that is not later than
 //! t. It is refused if that wait is longer than `max_wait`, which changes nothing. Places that nobody took are lost.
-//! Source: Failsafe's smooth rate limiter.
+//! When time steps back, waits are longer by as much. Source: Failsafe's smooth rate limiter.
 
 use super::{Level, Rule, Verdict};
 use crate::time::{Nanos, SimTime};
@@ -74,6 +74,10 @@ impl Rule for SmoothPacer {
         if 0 < cost {
             state.free = self.free_after(state, now, cost);
         }
+    }
+
+    fn steps_back(&self) -> bool {
+        true
     }
 
     /// What may pass without a wait: one, less what is reserved ahead.

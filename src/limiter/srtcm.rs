@@ -109,6 +109,7 @@ impl Rule for SrTcm {
     fn colour(&self, state: &State, now: SimTime, cost: u64) -> Option<&'static str> {
         let (then, wanted) = (self.at(state, now), self.credits(cost));
         Some(match () {
+            () if now < state.touched => "red", // what steps back is refused
             () if wanted <= then.committed => "green",
             () if wanted <= then.excess => "yellow",
             () => "red",

@@ -1,15 +1,16 @@
 //! What only the whole scenario shows: costs no limit passes, numbers too large together, listings that mislead.
 
+mod costs;
+
 use super::directory::Directory;
 use super::queue::Queue;
 use super::stage::{Override, Stage, StageSpec};
 use super::traffic::{Arrivals, Traffic};
 use super::{Scenario, policy::Policy};
 use crate::engine::Take;
-use crate::request::{Key, Unit};
+use crate::request::Key;
 use crate::section::{At, Log, Section, quote};
 use crate::time::{Nanos, SimTime};
-use std::collections::BTreeSet;
 
 /// Where the parts of the scenario stand.
 pub struct Places<'d, 'a> {
@@ -17,6 +18,8 @@ pub struct Places<'d, 'a> {
     pub log: &'a Log<'a>,
     /// Limiters and admission.
     pub stages: &'d Directory<'a>,
+    /// Downstreams.
+    pub downstreams: &'d Directory<'a>,
     /// Policies.
     pub policies: &'d Directory<'a>,
     /// Traffics.
@@ -48,10 +51,8 @@ pub fn check(scenario: &Scenario, places: &Places) {
             "merge some of them",
         );
     }
-    let mut asked = BTreeSet::new();
+    costs::check(scenario, places);
     for (number, policy) in scenario.policies.iter().enumerate() {
-        let new = policy.stages.iter().copied().filter(|stage| asked.insert(*stage));
-        check_costs(scenario, policy, new, places);
         check_order(scenario, policy, number, places);
         check_take(scenario, policy, number, places);
     }
@@ -162,40 +163,6 @@ fn check_sizes(scenario: &Scenario, places: &Places) {
     for event in scenario.events.iter().filter(|event| duration.0 <= event.at.0) {
         let what = format!("the event `{}` begins when no more calls arrive", event.name);
         places.root.warning("event", what, "move it, or lengthen `duration`");
-    }
-}
-
-/// Costs that are the same for each call and larger than a limit; limits on tokens of calls that have none.
-fn check_costs(scenario: &Scenario, policy: &Policy, stages: impl Iterator<Item = usize>, places: &Places) {
-    for number in stages {
-        let stage = &scenario.stages[number];
-        let Some((most, unit, key)) = stage.spec.capacity() else { continue };
-        let unit_name = Unit::NAMES.iter().find(|(_, u)| *u == unit).map_or("", |(name, _)| *name);
-        for traffic in &scenario.traffics {
-            let (name, stage) = (&traffic.name, &stage.name);
-            match traffic.constant_cost(unit) {
-                Some(cost) if most < cost => {
-                    let what = format!(
-                        "no call of `traffic.{name}` can ever pass `{stage}`: each costs {cost} {unit_name}, the {key} is {most}"
-                    );
-                    let remedy = format!(
-                        "raise the {key} to {cost} or more, or leave it out of `policy.{}`",
-                        policy.name
-                    );
-                    places.log.error(places.stages.span(number), what, remedy);
-                }
-                Some(0) if !traffic.tokens.any() => {
-                    let what =
-                        format!("`{stage}` counts {unit_name}, and calls of `traffic.{name}` have none");
-                    places.log.warning(
-                        places.stages.span(number),
-                        what,
-                        format!("add `tokens` to `traffic.{name}`"),
-                    );
-                }
-                _ => {}
-            }
-        }
     }
 }
 

@@ -153,6 +153,7 @@ impl Stage {
         if let StageSpec::Limiter(limit) = &mut spec {
             limit.overrides = overrides::read(&mut s, kind, limit);
         }
+        s.finish_choices(|other| _ = (kind.read)(other));
         s.finish();
         Stage { name, kind: kind.name, spec }
     }
@@ -173,6 +174,18 @@ impl Limit {
             StageSpec::Limiter(limit) => Some(limit),
             StageSpec::Admission(_) => None,
         }
+    }
+
+    /// The most that one call may cost, in which unit, and the key that says so, for each of its limits that any call may
+    /// be too large for. Where keys have rules of their own it is that of the largest.
+    pub fn capacities(&self) -> Vec<(u64, Unit, &'static str)> {
+        let mut capacities = self.rule.capacities(self.options.charge.unit);
+        for over in &self.overrides {
+            let own = over.rule.capacities(self.options.charge.unit);
+            let most = |key| own.iter().find(|(.., of)| *of == key).map_or(u64::MAX, |(most, ..)| *most);
+            capacities.iter_mut().for_each(|(capacity, _, key)| *capacity = (*capacity).max(most(*key)));
+        }
+        capacities
     }
 
     /// A limiter that nothing has used yet, among nobody that has a name.
@@ -225,17 +238,6 @@ impl StageSpec {
         match self {
             StageSpec::Limiter(limit) => limit.rule.knob(key),
             StageSpec::Admission(room) => room.plan.knob(key),
-        }
-    }
-
-    /// The most that one call may cost, in which unit, and the key that says so; `None` if any call may pass.
-    pub fn capacity(&self) -> Option<(u64, Unit, &'static str)> {
-        match self {
-            StageSpec::Limiter(limit) => {
-                let (most, key) = limit.rule.capacity()?;
-                Some((most, limit.options.charge.unit, key))
-            }
-            StageSpec::Admission(_) => None,
         }
     }
 

@@ -26,6 +26,7 @@ pub fn describe<T>(reader: impl FnOnce(&mut Section) -> T) -> Vec<Param> {
         span: 0..0,
         path: String::new(),
         asked: std::collections::BTreeSet::new(),
+        choices: Vec::new(),
     };
     reader(&mut section);
     let mut params: Vec<Param> = Vec::new();

@@ -68,7 +68,12 @@ impl<'a> Log<'a> {
 
     /// The remedy for a word that is none of `known`; nothing once it would not be shown, since it costs a search.
     pub fn suggest<'w>(&self, word: &str, known: impl IntoIterator<Item = &'w str>) -> String {
-        if MOST_PROBLEMS <= self.problems.borrow().len() { String::new() } else { suggestion(word, known) }
+        if self.is_full() { String::new() } else { suggestion(word, known) }
+    }
+
+    /// Whether further problems are counted only.
+    pub(super) fn is_full(&self) -> bool {
+        MOST_PROBLEMS <= self.problems.borrow().len()
     }
 
     /// Whether nothing was found.

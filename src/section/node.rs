@@ -50,7 +50,7 @@ impl Node {
             Content::Array(_) => "a list".into(),
             Content::Text(text) => format!("the text {}", quote(text)),
             Content::Integer(number) => format!("the number `{number}`"),
-            Content::Float(number) => format!("the number `{number}`"),
+            Content::Float(number) => format!("the number `{number:?}`"),
             Content::Flag(flag) => format!("`{flag}`"),
         }
     }

@@ -132,7 +132,7 @@ fn whole_as(
 ) -> Result<i128, Vec<Fault>> {
     let number = match &node.content {
         Content::Integer(n) => *n,
-        Content::Float(x) => return Err(one_fault(node, format!("`{x}` is not a whole number"))),
+        Content::Float(x) => return Err(one_fault(node, format!("`{x:?}` is not a whole number"))),
         _ => match parse(words(node, "a whole number")?) {
             Ok(n) => i128::from(n),
             Err(why) => return Err(one_fault(node, why)),

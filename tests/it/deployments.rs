@@ -8,12 +8,13 @@ use tidegate::rng::Dice;
 use tidegate::time::{Nanos, SimTime};
 
 /// One configuration for each kind and dialect, of about ten a second.
-pub const KINDS: [&str; 24] = [
+pub const KINDS: [&str; 30] = [
     "kind = 'token_bucket'\nrate = '10/s'\nburst = 5",
     "kind = 'token_bucket'\nrate = '10/1s'\nburst = 10\nrefill = 'interval'",
     "kind = 'token_bucket'\nrate = '10/1s'\nburst = 10\nrefill = 'aligned'\nfirst_refill = '1s'",
     "kind = 'token_bucket'\ndialect = 'envoy'\nmax_tokens = 5\ntokens_per_fill = 5\nfill_interval = '500ms'",
     "kind = 'token_bucket'\ndialect = 'go'\nrate = '10/s'\nburst = 5",
+    "kind = 'token_bucket'\ndialect = 'go'\nrate = '10/s'\nburst = 5\nmax_wait = '1s'",
     "kind = 'token_bucket'\ndialect = 'juju'\nrate = '10/1s'\nburst = 5\nmax_wait = '1s'",
     "kind = 'token_bucket'\ndialect = 'bucket4j'\nrate = '10/s'\nburst = 5",
     "kind = 'gcra'\nrate = '10/s'\nburst = 5",
@@ -21,11 +22,16 @@ pub const KINDS: [&str; 24] = [
     "kind = 'leaky_meter'\ndialect = 'exact'\nrate = '10/s'\nburst = 5",
     "kind = 'leaky_queue'\nrate = '10/s'",
     "kind = 'leaky_queue'\ndialect = 'uber'\nrate = '10/s'",
+    "kind = 'leaky_queue'\ndialect = 'failsafe'\nrate = '10/s'\nmax_wait = '500ms'",
     "kind = 'fixed_window'\nlimit = 10\nwindow = '1s'",
+    "kind = 'fixed_window'\nlimit = 10\nwindow = '1s'\ndialect = 'tower'",
     "kind = 'fixed_window'\nlimit = 10\nwindow = '1s'\ndialect = 'redis_countdown'",
     "kind = 'fixed_window'\nlimit = 10\nwindow = '1s'\ndialect = 'resilience4j'",
     "kind = 'sliding_log'\nlimit = 10\nwindow = '1s'",
+    "kind = 'sliding_log'\nlimit = 10\nwindow = '1s'\nedge = 'closed'",
     "kind = 'sliding_counter'\nlimit = 10\nwindow = '1s'",
+    "kind = 'sliding_counter'\nlimit = 10\nwindow = '1s'\ndialect = 'limits'",
+    "kind = 'sliding_counter'\nlimit = 10\nwindow = '1s'\ndialect = 'russellluo'",
     "kind = 'sliding_counter'\nlimit = 10\nwindow = '1s'\ndialect = 'upstash'",
     "kind = 'warm_up'\nrate = '10/s'\nmax_wait = '500ms'",
     "kind = 'warm_up'\ndialect = 'sentinel'\nrate = '10/s'\nwarm_up = '5s'",
@@ -35,7 +41,7 @@ pub const KINDS: [&str; 24] = [
     "kind = 'provider_quota'\nrpm = 600\nslice = '1s'",
 ];
 
-const DEPLOYMENTS: [&str; 12] = [
+const DEPLOYMENTS: [&str; 21] = [
     "gateways = 4",
     "gateways = 4\natomic = true\nlatency = '5ms'",
     "gateways = 4\natomic = 'optimistic'\nlatency = { dist = 'exponential', mean = '8ms' }",
@@ -48,6 +54,15 @@ const DEPLOYMENTS: [&str; 12] = [
     "gateways = 4\noutage = [{ at = '20s', for = '5s' }]\non_outage = 'open'",
     "gateways = 4\noutage = [{ at = '20s', for = '5s' }]",
     "gateways = 4\nexpiry = 'two_steps'\ncrash = '1%'\nlatency = '20ms'",
+    "gateways = 4\nexpiry = 'two_steps'\ncrash = '50%'\nlatency = { dist = 'exponential', mean = '30ms' }",
+    "gateways = 4\nexpiry = 'two_steps'\ncrash = '100%'",
+    "gateways = 4\nexpiry = 'two_steps'\ncrash = '100%'\nclock_skew = '2s'",
+    "gateways = 4\natomic = 'optimistic'\nexpiry = 'two_steps'\ncrash = '2%'\nlatency = '10ms'",
+    "gateways = 3\nclock_skew = '10s'",
+    "gateways = 3\naccess = 'local'\nsync_every = '1s'\nclock_skew = '1s'",
+    "gateways = 3\nclock_drift = 0.3",
+    "gateways = 3\nclock_drift = 20e-6\nlatency = '1ms'",
+    "gateways = 3\nclock_skew = '300ms'\nclock_resolution = '1s'",
 ];
 
 fn deployed(kind: &str, deployment: &str) -> Box<dyn Limiter> {
@@ -108,6 +123,31 @@ fn every_kind_comes_to_an_end_in_every_deployment() {
                 assert_eq!((passed, over, falsely), (alone, 0, 0), "{kind}");
             }
         }
+    }
+}
+
+#[test]
+fn a_key_whose_maker_died_is_refused_for_ever_once_it_is_used_up() {
+    for kind in KINDS {
+        let mut limiter = deployed(kind, "gateways = 4\nexpiry = 'two_steps'\ncrash = '100%'");
+        let mut passed = 0;
+        for second in 0..1_000u64 {
+            let now = SimTime(second * 1_000_000_000);
+            let ask = Ask { dice: Dice(second), input_tokens: 5, ..Ask::default() };
+            match limiter.check(now, &ask) {
+                Verdict::Pass => {
+                    limiter.take(now, &ask);
+                    passed += 1;
+                }
+                Verdict::Never => limiter.refuse(now, &ask),
+                other => panic!("{kind}: {other:?} at {second} s, of a key for which time stands still"),
+            }
+        }
+        // What one burst, or one turn, lets pass: a quota of 600 has as many.
+        assert!((1..=600).contains(&passed), "{kind}: {passed}");
+        let mut falsely = 0;
+        limiter.counts(&mut |name, count| falsely += if name == "falsely_refused" { count } else { 0 });
+        assert!(1_000 - passed <= falsely, "{kind}: {passed} passed, {falsely} refused though they were due");
     }
 }
 

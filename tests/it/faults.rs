@@ -172,6 +172,28 @@ fn a_window_ends_under_steady_traffic() {
 }
 
 #[test]
+fn a_paced_call_that_has_waited_is_followed_a_gap_later_and_not_two() {
+    // Two in 5 s, paced: the second of an instant starts at 2.5 s, and from there the next turn is 2.5 s away, not 5 s.
+    for dialect in ["dialect = 'sentinel'\nmax_wait = '2500ms'", "dialect = 'uber'\nslack = 0"] {
+        let mut limiter = limiter(&format!("kind = 'leaky_queue'\nrate = '2/5s'\n{dialect}"));
+        let (half, ask) = (SimTime(2 * SECOND + SECOND / 2), cost(1));
+        assert_eq!(limiter.check(SimTime(0), &ask), Verdict::Pass, "{dialect}");
+        limiter.take(SimTime(0), &ask);
+        assert_eq!(limiter.check(SimTime(0), &ask), Verdict::Delay(half), "{dialect}");
+        limiter.take(SimTime(0), &ask);
+        assert_eq!(limiter.check(half, &ask), Verdict::Delay(SimTime(5 * SECOND)), "{dialect}");
+        assert_eq!(limiter.reset(half, &ask), Some(SimTime(5 * SECOND)), "{dialect}");
+        if dialect.contains("sentinel") {
+            assert_eq!(
+                limiter.check(SimTime(0), &ask),
+                Verdict::At(half),
+                "a wait of 5 s is too long, of 2.5 s not"
+            );
+        }
+    }
+}
+
+#[test]
 fn the_first_cycle_has_permits() {
     let mut cycles = tokens(
         "kind = 'fixed_window'\ndialect = 'resilience4j'\nlimit = 1\nwindow = '500ms'\nmax_wait = '0s'",

@@ -5,6 +5,7 @@ mod admission_page;
 mod alloc;
 mod at_work;
 mod backlog;
+mod backwards;
 mod bulkheads;
 mod cli;
 mod conservation;

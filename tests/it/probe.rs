@@ -133,6 +133,82 @@ fn what_a_refusal_advises_is_as_the_header_would_say() {
 }
 
 #[test]
+fn the_wait_that_is_told_counts_the_refusal_that_was_just_logged() {
+    // By hand: who asks again when told has nothing but that refusal, a window old, behind it.
+    let log = |limit: u32, window: &str, edge: &str| {
+        format!(
+            "{{ kind = 'sliding_log', limit = {limit}, window = '{window}', edge = '{edge}', count_rejected = true }}"
+        )
+    };
+    for (limiter, asks, last) in [
+        (log(3, "10s", "open"), "t_ms,cost\n0,1\n1000,3\n", "refuse 10.000000000"),
+        (log(1, "1s", "open"), "t_ms\n0\n400\n", "refuse 1.000000000"),
+        (log(1, "1s", "closed"), "t_ms\n0\n400\n", "refuse 1.000000001"),
+        (log(1, "1s", "open"), "t_ms\n0\n400\n1400\n", "admit "),
+        (log(1, "1s", "closed"), "t_ns\n0\n400000000\n1400000001\n", "admit "),
+        (log(4, "10s", "open"), "t_s,cost\n0,3\n4,2\n", "refuse 6.000000000"),
+        (log(3, "10s", "open"), "t_s,cost\n0,1\n1,4\n", "refuse never"),
+    ] {
+        let decided = columns(&["decision", "retry_after_s"], &limiter, asks, &[]);
+        assert_eq!(decided.last().map(String::as_str), Some(last), "{limiter} {asks}");
+    }
+}
+
+#[test]
+fn a_log_of_the_largest_limit_is_full_when_it_is_full() {
+    let most = 1u64 << 63;
+    let limiter =
+        format!("{{ kind = 'sliding_log', limit = '{most}', window = '10s', count_rejected = true }}");
+    let asks = format!("t_s,cost\n0,{most}\n1,{most}\n2,1\n11,{most}\n");
+    assert_eq!(
+        columns(&["decision", "remaining"], &limiter, &asks, &[]),
+        ["admit 0.000000000", "refuse 0.000000000", "refuse 0.000000000", "refuse 0.000000000"]
+    );
+}
+
+#[test]
+fn what_is_charged_after_use_is_so_in_a_list_too() {
+    let bucket = "{ kind = 'token_bucket', rate = '1/s', burst = 2, charge = 'actual_after' }";
+    assert_eq!(
+        columns(&["decision", "remaining", "retry_after_s"], bucket, "t_s,cost\n0,9\n1,1\n8,1\n", &[]),
+        ["admit -7.000000000 ", "refuse -6.000000000 7.000000000", "admit 0.000000000 "]
+    );
+    let apim = "{ kind = 'provider_quota', preset = 'apim', tpm = 60 }";
+    assert_eq!(
+        columns(&["decision", "remaining"], apim, "t_s,cost\n0,90\n1,1\n", &[]),
+        ["admit -30.000000000", "refuse -29.000000000"]
+    );
+}
+
+#[test]
+fn what_a_list_of_asks_cannot_show_is_said() {
+    let output = probe("{ kind = 'gcra', rate = '1/s', burst = 1, wait = true }", "t_s\n0\n0\n", &[]);
+    assert_eq!(output.status.code(), Some(0));
+    let told = text(&output.stderr);
+    assert!(told.contains("`gcra`: a list of asks has no queue, so what would wait is refused"), "{told}");
+    let output = probe("{ kind = 'provider_quota', rpm = 9, concurrency = 2 }", "t_s\n0\n", &[]);
+    assert_eq!(output.status.code(), Some(3));
+    let told = text(&output.stderr);
+    assert!(told.contains("limits work in flight, and a list of asks has no ends"), "{told}");
+}
+
+#[test]
+fn what_is_left_of_a_window_is_as_its_product_rounds_it() {
+    // 3 in the first second; half a second into the next 1.5 of them count, of which two products see 1.
+    let left = |dialect: &str, more: &str| {
+        let limiter =
+            format!("{{ kind = 'sliding_counter', limit = 3, window = '1s', dialect = '{dialect}' }}");
+        columns(&["decision", "remaining"], &limiter, &format!("t_ms,cost\n0,3\n1500,{more}\n"), &[])
+            .remove(1)
+    };
+    assert_eq!(left("cloudflare", "1"), "admit 0.500000000");
+    assert_eq!(left("limits", "1"), "admit 0.500000000");
+    assert_eq!(left("russellluo", "2"), "admit 0.000000000");
+    assert_eq!(left("upstash", "2"), "admit 0.000000000");
+    assert_eq!(left("upstash", "9"), "admit 0.000000000", "it overshoots, and says 0");
+}
+
+#[test]
 fn a_refusal_of_a_quota_says_which_of_its_limits_bound() {
     let quota = "{ name = 'provider', kind = 'provider_quota', rpm = 2, tpm = 1000 }";
     let asks = "t_s,cost\n0,900\n0,200\n0,10\n0,10\n0,1001\n";

@@ -348,6 +348,36 @@ const WRONG_LINES: &[(usize, &str, &str)] = &[
         "burst = 10\nunit = \"tokens\"",
         "16:1 no call of `traffic.api` can ever pass `rpm`: each costs 150 tokens, the burst is 10; raise the burst to 150",
     ),
+    (
+        15,
+        "service_time = \"500ms\"\nquota = { output_tpm = 49 }",
+        "13:1 no call of `traffic.api` can ever pass `downstream.orders.quota`: each costs 50 output_tokens, the output_tpm is 49",
+    ),
+    (
+        17,
+        "kind = \"provider_quota\"\ninput_tpm = 99\n[limiter.other]\nkind = \"gcra\"",
+        "16:1 no call of `traffic.api` can ever pass `rpm`: each costs 100 input_tokens, the input_tpm is 99",
+    ),
+    (
+        17,
+        "kind = \"leaky_meter\"\nunit = \"tokens\"",
+        "16:1 no call of `traffic.api` can ever pass `rpm`: each costs 150 tokens, the room of burst + 1 is 11",
+    ),
+    (
+        19,
+        "burst = 10\nretry_after = { constant = \"0s\" }",
+        "20:28 `limiter.rpm.retry_after.constant` is 0; write a length above 0",
+    ),
+    (
+        19,
+        "burst = 10\nmax_tokens = 9\nfill_interval = \"1s\"",
+        "21:17 `limiter.rpm.rate` and `fill_interval` both say it; keep one of the two",
+    ),
+    (
+        19,
+        "burst = 10\nmax_wait = \"1s\"",
+        "20:1 `limiter.rpm` has no key `max_wait` with `dialect = \"exact\"`; take it out, or write `dialect = \"go\"` or `dialect = \"juju\"`",
+    ),
     // Traffic.
     (4, "", "3:1 `traffic.api` does not say when calls come; add `rate"),
     (4, "rate = \"1/s\"\nat = [\"1s\"]", "5:6 `traffic.api` has both `rate` and `at`; keep one"),
@@ -627,6 +657,24 @@ fn the_examples_of_the_reference_are_right() {
 }
 
 #[test]
+fn a_cost_above_a_limit_is_no_mistake_where_it_passes_all_the_same() {
+    for keys in [
+        "burst = 10\nunit = \"tokens\"\nshadow = true",
+        "burst = 10\nunit = \"tokens\"\nexempt = [\"default\"]",
+        "burst = 10\nunit = \"tokens\"\ncharge = \"actual_after\"",
+        "burst = 10\nunit = \"tokens\"\nkey = \"class\"\noverrides = { default = { burst = 150 } }",
+        "burst = 10\nunit = \"tokens\"\n[[event]]\nname = \"more\"\nat = \"1s\"\nset = { \"limiter.rpm.burst\" = 150 }",
+    ] {
+        let text = GOOD.replace("burst = 10", keys);
+        let problems = problems("a.toml", text.as_bytes());
+        assert!(problems.is_empty(), "{keys}: {:?}", shown(&problems));
+    }
+    let apim = "kind = \"provider_quota\"\npreset = \"apim\"\ntpm = 20";
+    let text = GOOD.replace("kind = \"token_bucket\"\nrate = \"50/s\"\nburst = 10", apim);
+    assert_eq!(shown(&problems("a.toml", text.as_bytes())), [""; 0]);
+}
+
+#[test]
 fn limiters_that_never_pass_contradict_themselves_or_overflow_are_refused() {
     for (keys, says) in [
         ("kind = 'token_bucket'\nrate = '0/s'\nburst = 1", "2:8 `limiter.l.rate`: `0/s` is a rate of 0"),
@@ -686,7 +734,7 @@ fn limiters_that_never_pass_contradict_themselves_or_overflow_are_refused() {
         ),
         (
             "kind = 'sliding_log'\nlimit = 1.0\nwindow = '1s'",
-            "2:9 `limiter.l.limit`: `1` is not a whole number",
+            "2:9 `limiter.l.limit`: `1.0` is not a whole number",
         ),
         (
             "kind = 'sliding_counter'\ndialect = 'upstash'\nlimit = 1\nwindow = '1us'",

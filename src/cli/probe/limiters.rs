@@ -2,7 +2,7 @@
 
 use super::super::messages::Texts;
 use std::path::Path;
-use tidegate::limiter::{Charge, Limiter};
+use tidegate::limiter::Limiter;
 use tidegate::problem::Problems;
 use tidegate::request::{Key, Unit};
 use tidegate::rng::Stream;
@@ -52,11 +52,15 @@ impl Limiters {
         if any_error { Err(problems) } else { Ok(limiters) }
     }
 
+    /// Each limiter with its name.
+    pub fn named(&self) -> impl Iterator<Item = (&String, &Limit)> {
+        self.names.iter().zip(&self.limits)
+    }
+
     /// The limiters, with the chance that they have in a run with seed 1.
     pub(super) fn build(&self, number: &dyn Fn(Key, &str) -> Option<u32>) -> Vec<Box<dyn Limiter>> {
         let luck = |name: &String| Stream::new(1, &format!("limiter/{name}")).dice();
-        let named = self.names.iter().zip(&self.limits);
-        named.map(|(name, limit)| limit.build_among(number, luck(name))).collect()
+        self.named().map(|(name, limit)| limit.build_among(number, luck(name))).collect()
     }
 
     fn add(&mut self, mut section: Section<'_>, log: &Log<'_>) {
@@ -71,8 +75,13 @@ impl Limiters {
         let named = if stage.name.is_empty() { stage.kind.to_string() } else { stage.name.clone() };
         match stage.spec {
             StageSpec::Limiter(mut limit) => {
+                if limit.rule.counts_in_flight() {
+                    let what = format!("`{named}` limits work in flight, and a list of asks has no ends");
+                    let remedy = "take `concurrency` out, or simulate it with `tidegate run`";
+                    log.error(span, what, remedy);
+                }
                 // The list gives the costs.
-                limit.options.charge = Charge::of(Unit::Given);
+                limit.options.charge.unit = Unit::Given;
                 self.names.push(named);
                 self.limits.push(limit);
             }

@@ -4,7 +4,7 @@ use super::{Access, Deployment, Expiry};
 use crate::limiter::{Level, Rule, Verdict};
 use crate::request::Knob;
 use crate::time::{Nanos, SimTime};
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
 /// A rule whose state lies in a store.
 #[derive(Clone, Debug)]
@@ -21,8 +21,8 @@ pub struct Deployed<R> {
 #[derive(Clone, Debug)]
 pub struct State<S> {
     stored: S,
-    /// Writes on their way, in the order of their arrival.
-    writes: VecDeque<(SimTime, S)>,
+    /// Writes on their way, by their arrival and the number of the ask.
+    writes: BTreeMap<(SimTime, u64), S>,
     /// Each gateway's copy, and what it has taken since the last exchange.
     copies: Vec<(S, u64)>,
     exchanged: SimTime,
@@ -33,8 +33,9 @@ pub struct State<S> {
     /// The latest time that the store was shown: its script lets time stand still for who shows an earlier one, unless
     /// the dialect has an answer of its own.
     latest: SimTime,
-    /// Asks so far.
+    /// Asks so far, and the gateway of the last.
     asks: u64,
+    last: u32,
     ideal: S,
     pub(super) over_admitted: u64,
     pub(super) falsely_refused: u64,
@@ -64,7 +65,7 @@ impl<R: Rule> Deployed<R> {
         match self.deployment.access {
             Access::Local { .. } => &state.copies[gateway as usize].0,
             _ => {
-                let due = state.writes.iter().rev().find(|(at, _)| *at <= now);
+                let due = state.writes.range(..=(now, u64::MAX)).next_back();
                 due.map_or(&state.stored, |(_, written)| written)
             }
         }
@@ -81,18 +82,25 @@ impl<R: Rule> Deployed<R> {
         }
     }
 
+    /// When the key goes that stands in the store as `state`, if keys come and go in two steps.
+    fn gone_at(&self, state: &R::State, shown: SimTime) -> Option<SimTime> {
+        match self.deployment.expiry {
+            Expiry::Together => None,
+            Expiry::TwoSteps { .. } => self.rule.gone_at(state, shown),
+        }
+    }
+
     /// Whether the key is there when it is looked for and gone when it is read.
     fn expires_between(&self, state: &R::State, shown: SimTime, latency: Nanos) -> bool {
-        let exists = self.rule.level(state, shown);
-        let gone =
-            || self.rule.reset(state, shown).is_some_and(|reset| reset <= shown.saturating_add(latency));
-        matches!(self.deployment.expiry, Expiry::TwoSteps { .. }) && exists.credits < exists.full && gone()
+        self.gone_at(state, shown).is_some_and(|at| shown < at && at <= shown.saturating_add(latency))
     }
 
     /// Brings what was written, and what is exchanged, up to `now`.
     fn advance(&self, state: &mut State<R::State>, now: SimTime) {
-        while state.writes.front().is_some_and(|(at, _)| *at <= now) {
-            state.stored = state.writes.pop_front().map_or(state.stored.clone(), |(_, written)| written);
+        while let Some(write) = state.writes.first_entry()
+            && write.key().0 <= now
+        {
+            state.stored = write.remove();
         }
         let Access::Local { every } = self.deployment.access else { return };
         if now.since(state.exchanged) < every {
@@ -133,12 +141,13 @@ impl<R: Rule> Rule for Deployed<R> {
         };
         State {
             stored: self.rule.fresh(),
-            writes: VecDeque::new(),
+            writes: BTreeMap::new(),
             copies: vec![(self.rule.fresh(), 0); copies],
             exchanged: SimTime::ZERO,
             free: SimTime::ZERO,
             stuck: None,
             asks: 0,
+            last: 0,
             latest: SimTime::ZERO,
             ideal: self.meant.fresh(),
             over_admitted: 0,
@@ -175,8 +184,9 @@ impl<R: Rule> Rule for Deployed<R> {
         match self.rule.check(read, shown, cost) {
             Verdict::Pass if answered == now => Verdict::Pass,
             Verdict::Pass => Verdict::Delay(answered),
+            // A turn that time brings doesn't come for a key for which time stands still.
+            Verdict::At(_) | Verdict::Delay(_) if state.stuck.is_some() => Verdict::Never,
             Verdict::Delay(at) => Verdict::Delay(answered.max(in_store_time(at).unwrap_or(answered))),
-            Verdict::At(_) if state.stuck.is_some() => Verdict::Never,
             Verdict::At(at) => in_store_time(at).map_or(Verdict::Never, Verdict::At),
             Verdict::Never => Verdict::Never,
         }
@@ -192,9 +202,10 @@ impl<R: Rule> Rule for Deployed<R> {
         }
         self.advance(state, now);
         let (gateway, latency) = (deployment.gateway(ask, now), deployment.latency(ask, now));
+        state.last = gateway;
         let turn = self.turn(state, now).unwrap_or(now);
         let shown = self.shown(state, turn, gateway);
-        let level = self.rule.level(self.read(state, turn, gateway), shown);
+        let made = self.gone_at(self.read(state, turn, gateway), shown).is_some_and(|gone| gone <= shown);
         state.latest = state.latest.max(shown);
         match deployment.access {
             Access::Atomic => self.rule.take(&mut state.stored, shown, cost),
@@ -202,8 +213,7 @@ impl<R: Rule> Rule for Deployed<R> {
                 let mut written = state.stored.clone();
                 self.rule.take(&mut written, shown, cost);
                 let at = now.saturating_add(latency);
-                let place = state.writes.partition_point(|(other, _)| *other <= at);
-                state.writes.insert(place, (at, written));
+                state.writes.insert((at, ask), written);
             }
             Access::Lock { .. } => {
                 self.rule.take(&mut state.stored, shown, cost);
@@ -215,7 +225,7 @@ impl<R: Rule> Rule for Deployed<R> {
                 *taken += cost;
             }
         }
-        if level.credits == level.full && deployment.crashes(ask, now) {
+        if made && deployment.crashes(ask, now) {
             state.stuck = Some(shown);
         }
     }
@@ -231,6 +241,7 @@ impl<R: Rule> Rule for Deployed<R> {
         self.advance(state, now);
         let Ok(turn) = self.turn(state, now) else { return };
         let gateway = deployment.gateway(ask, now);
+        state.last = gateway;
         let shown = self.shown(state, turn, gateway);
         state.latest = state.latest.max(shown);
         match deployment.access {
@@ -275,14 +286,19 @@ impl<R: Rule> Rule for Deployed<R> {
         Level { until: until.and_then(|until| self.in_store_time(until, now, 0)), ..level }
     }
 
-    /// As the store, or the first gateway, tells it.
+    /// As the gateway that decided last tells it.
+    fn remaining(&self, state: &State<R::State>, now: SimTime) -> (i128, u128) {
+        self.rule.remaining(self.read(state, now, state.last), self.shown(state, now, state.last))
+    }
+
+    /// As the gateway that decided last tells it.
     fn reset(&self, state: &State<R::State>, now: SimTime) -> Option<SimTime> {
-        let shown = self.shown(state, now, 0);
-        let reset = self.rule.reset(self.read(state, now, 0), shown)?;
+        let shown = self.shown(state, now, state.last);
+        let reset = self.rule.reset(self.read(state, now, state.last), shown)?;
         match reset <= shown {
             true => Some(now),
             false if state.stuck.is_some() => None,
-            false => self.in_store_time(reset, now, 0),
+            false => self.in_store_time(reset, now, state.last),
         }
     }
 
@@ -305,6 +321,10 @@ impl<R: Rule> Rule for Deployed<R> {
             && state.copies.is_empty()
             && state.free <= now
             && self.rule.is_idle(&state.stored, &fresh.stored, shown)
+    }
+
+    fn counts_refusals(&self) -> bool {
+        self.rule.counts_refusals()
     }
 
     fn steps_back(&self) -> bool {

@@ -66,11 +66,17 @@ pub(super) fn charging(
         retry_after: retry_after::read(s),
         deployment: deployment::read(s),
     };
-    contradictions(s, &options);
+    contradictions(s, &*rule, &options);
     StageSpec::Limiter(Limit { rule, options, overrides: Vec::new(), exempt })
 }
 
-fn contradictions(s: &Section, options: &Options) {
+fn contradictions(s: &Section, rule: &dyn Blueprint, options: &Options) {
+    if options.wait && rule.counts_in_flight() {
+        let what = format!("`{}` has no turn to wait for: work in flight ends at no known instant", s.path());
+        let remedy =
+            "take out `wait`, or replace `concurrency` by a stage `kind = \"concurrency\"` and a queue";
+        s.problem("wait", what, remedy);
+    }
     if options.wait && options.shadow {
         let what = format!("`{}` in shadow mode refuses nothing, so nothing waits for it", s.path());
         s.problem("wait", what, "take out `wait` or `shadow`");

@@ -24,6 +24,7 @@ const PAGE: Page = Page {
     source: "The rate-limit pages of Anthropic, Azure OpenAI, OpenAI, Groq, Cerebras; Azure API Management, \
         `llm-token-limit`",
     dialects: &[
+        ("none", "the limits that are given, and no others"),
         ("anthropic", "requests, tokens sent and tokens answered; the estimate, settled in the end"),
         (
             "azure_openai",
@@ -36,7 +37,6 @@ const PAGE: Page = Page {
             "apim",
             "tokens by the minute; the actual use afterwards, so that calls that run together overshoot",
         ),
-        ("none", "the limits that are given, and no others"),
     ],
     examples: &[
         r#"{ kind = "provider_quota", rpm = 60 }"#,
@@ -107,11 +107,14 @@ const PRESETS: [(&str, Preset); 6] = [
 ];
 
 fn read(s: &mut Section) -> StageSpec {
-    let names: Vec<(&'static str, Option<Preset>)> =
-        PRESETS.iter().map(|(name, preset)| (*name, Some(*preset))).chain([("none", None)]).collect();
+    let names: Vec<(&'static str, Option<Preset>)> = [("none", None)]
+        .into_iter()
+        .chain(PRESETS.iter().map(|(name, preset)| (*name, Some(*preset))))
+        .collect();
     let preset =
-        s.one_of("preset", &names, Some(None), "whose documented numbers hold where no others are given");
-    let Preset { rpm, tpm, input_tpm, output_tpm, rpd, tpd, slice, mode } = preset.unwrap_or(NONE);
+        s.choice_or_first("preset", &names, "whose documented numbers hold where no others are given");
+    let numbers = preset.flatten().unwrap_or(NONE);
+    let Preset { rpm, tpm, input_tpm, output_tpm, rpd, tpd, slice, mode } = numbers;
     let amounts = Amounts {
         rpm: amount(s, "rpm", rpm, "requests per minute"),
         tpm: amount(s, "tpm", tpm, "tokens per minute, sent and answered"),
@@ -122,7 +125,9 @@ fn read(s: &mut Section) -> StageSpec {
         concurrency: amount(s, "concurrency", None, "requests in flight"),
         slice: read_slice(s, slice),
     };
-    if (Amounts { slice: None, ..amounts.clone() }) == Amounts::default() && !s.is_description() {
+    let is_empty = (Amounts { slice: None, ..amounts.clone() }) == Amounts::default();
+    // A preset that is wrong itself would have limited something.
+    if is_empty && preset.is_some() && !s.is_description() {
         s.problem("", format!("`{}` limits nothing", s.path()), "add a `preset`, or a limit such as `tpm`");
     }
     if let (Some(slice), Some(rpm)) = (amounts.slice, amounts.rpm)

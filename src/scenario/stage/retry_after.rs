@@ -1,6 +1,7 @@
 //! `retry_after = …`: what a limiter tells those it refuses.
 
 use crate::limiter::{Advice, Basis, Jitter};
+use crate::scenario::client::not_zero;
 use crate::section::{Either, Section};
 use crate::time::Nanos;
 
@@ -29,6 +30,7 @@ pub(super) fn read(s: &mut Section) -> Advice {
 
 fn read_table(mut s: Section) -> Advice {
     let constant: Option<Nanos> = s.get("constant", "always the same");
+    not_zero(&s, "constant", constant);
     let basis = s.one_of("basis", &WORDS, Some(Basis::Exact), "what it is reckoned from");
     if constant.is_some() && s.has("basis") {
         let what = format!("`{}` has a constant and a basis", s.path());

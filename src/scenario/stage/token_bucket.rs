@@ -176,6 +176,14 @@ fn quota(s: &mut Section) -> (Quota, u64) {
     if !named_as_envoy && !s.is_description() {
         return (s.need("rate", RATE), above_zero(s, "burst", BURST));
     }
+    for (one, other) in [("rate", "fill_interval"), ("burst", "max_tokens")] {
+        if s.has(one) && s.has(other) {
+            let what = format!("`{}` and `{other}` both say it", s.path_of(one));
+            s.problem(other, what, "keep one of the two");
+            s.skip(one);
+            s.skip(other);
+        }
+    }
     let Amount(fill) = s.get_or("tokens_per_fill", Amount(1), "what each interval brings");
     if fill == 0 {
         let what = format!("`{}` is 0: nothing ever comes", s.path_of("tokens_per_fill"));
