@@ -16,6 +16,7 @@ pub mod adaptive;
 pub mod aimd;
 mod buckets;
 pub mod bulkhead;
+mod chance;
 pub mod concurrency;
 mod correlation;
 mod cpu;
@@ -115,6 +116,8 @@ pub struct Habits {
     pub adapts: bool,
     /// Whether it wants to hear of those that wait in the queue.
     pub minds_queue: bool,
+    /// Whether it wants to hear of those that it let in and that were lost before they started.
+    pub minds_losses: bool,
 }
 
 /// A stage that asks whether there is room. See the module's contract.
@@ -128,7 +131,9 @@ pub trait Admission: Send {
         None
     }
     /// Whether it may start now.
-    fn admit(&self, now: SimTime, entrant: &Entrant<'_>) -> Answer;
+    fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {
+        Answer::Pass
+    }
     /// Takes what `admit` passed at this instant.
     fn take(&mut self, now: SimTime, entrant: &Entrant<'_>);
     /// Gives back; exactly once per `take`, of the one in the same place.
@@ -137,6 +142,9 @@ pub trait Admission: Send {
     fn waits(&mut self, _now: SimTime, _entrant: &Entrant<'_>) {}
     /// One that waited has left without starting.
     fn gave_up(&mut self, _now: SimTime, _entrant: &Entrant<'_>) {}
+    /// One that `sheds` let in has ended without starting: turned away by a later stage, the queue or the downstream, or,
+    /// without a reason, left by its caller.
+    fn lost(&mut self, _now: SimTime, _entrant: &Entrant<'_>, _reason: Option<Reason>) {}
     /// Whether one that must wait says nothing of the next one, because each key has room of its own.
     fn per_key(&self) -> bool {
         false
@@ -160,7 +168,7 @@ pub trait Admission: Send {
         None
     }
     /// Applies a change of the scenario. A knob that it doesn't have changes nothing.
-    fn change(&mut self, now: SimTime, knob: Knob);
+    fn change(&mut self, _now: SimTime, _knob: Knob) {}
     /// Reads the gauges since the last reading: name, reading.
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading));
 }
@@ -180,6 +188,7 @@ impl Habits {
             keeps_time: self.keeps_time || other.keeps_time,
             adapts: self.adapts || other.adapts,
             minds_queue: self.minds_queue || other.minds_queue,
+            minds_losses: self.minds_losses || other.minds_losses,
         }
     }
 }

@@ -6,11 +6,12 @@
 //! flight ends nothing, and lets no one in until enough have left. Source: Netflix concurrency-limits,
 //! `AbstractLimiter.java` and `SimpleLimiter.java`.
 
+use super::chance::Chance;
 use super::sample_window::{SampleWindow, Settings as WindowSettings};
 use super::{Admission, Answer, Cast, Denial, Entrant, Habits, Plan, Scene};
 use crate::gauge::{Gauge, Reading};
-use crate::request::{End, Knob};
-use crate::rng::{Dice, Purpose};
+use crate::request::End;
+use crate::rng::Dice;
 use crate::time::{Nanos, SimTime};
 use std::fmt::Debug;
 
@@ -89,7 +90,7 @@ pub struct Limit<S> {
 
 impl<S: Settings> Plan for Limit<S> {
     fn build(&self, cast: &Cast<'_>) -> Box<dyn Admission> {
-        Box::new(Adaptive::new(self.law.law(cast.luck), self.window, self.failure))
+        Box::new(Adaptive::new(cast, self.law.law(cast.luck), self.window, self.failure))
     }
 }
 
@@ -99,6 +100,7 @@ pub struct Adaptive<L> {
     law: L,
     window: Option<SampleWindow>,
     failure: Failure,
+    chance: Chance,
     in_use: Gauge,
     limit: Gauge,
     /// By place: how many were in flight when what is in it started.
@@ -107,10 +109,11 @@ pub struct Adaptive<L> {
 
 impl<L: Law> Adaptive<L> {
     /// A stage of a law that has seen nothing.
-    pub fn new(law: L, window: Option<WindowSettings>, failure: Failure) -> Adaptive<L> {
+    pub fn new(cast: &Cast<'_>, law: L, window: Option<WindowSettings>, failure: Failure) -> Adaptive<L> {
         let limit = Gauge::new(law.limit());
         let window = window.map(SampleWindow::new);
-        Adaptive { law, window, failure, in_use: Gauge::new(0), limit, at_start: Vec::new() }
+        let chance = Chance::new(cast);
+        Adaptive { law, window, failure, chance, in_use: Gauge::new(0), limit, at_start: Vec::new() }
     }
 
     fn is_full(&self) -> bool {
@@ -139,7 +142,7 @@ impl<L: Law> Admission for Adaptive<L> {
             return None;
         }
         let share = self.law.rejection(scene.waiting);
-        let rejected = share > 0.0 && entrant.ask.dice.share(Purpose::Policy, entrant.number) < share;
+        let rejected = share > 0.0 && self.chance.draw(entrant) < share;
         rejected.then(|| self.denial(now, entrant))
     }
 
@@ -184,8 +187,6 @@ impl<L: Law> Admission for Adaptive<L> {
     fn limit(&self) -> Option<u64> {
         Some(self.law.limit())
     }
-
-    fn change(&mut self, _now: SimTime, _knob: Knob) {}
 
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) {
         visit("limit", self.limit.read(now));

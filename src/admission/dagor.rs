@@ -4,13 +4,14 @@
 //! the user and the hour, of 128 levels, so that users take turns. It passes if its priority is not behind the level's.
 //! A window lasts `window` or `requests` that came, whichever ends first. Overloaded is one in which what started had
 //! waited longer than `threshold` on average; then the next is to let in 5 % less than were let in, else 1 % more: the
-//! level moves step by step through the window's own histogram until it would have. Source: H. Zhou and others, Overload
+//! level moves step by step through the window's own histogram until it would have, and after a window that let nobody in
+//! to the next priority that came. Calls without a user have one each. Source: H. Zhou and others, Overload
 //! Control for Scaling WeChat Microservices, SoCC 2018. Calls between services, which inherit priorities and hear levels,
 //! are not modelled here: the level is that of the service itself.
 
-use super::{Admission, Answer, Cast, Denial, Entrant, Habits, Plan, Scene};
+use super::{Admission, Cast, Denial, Entrant, Habits, Plan, Scene};
 use crate::gauge::{Gauge, Reading};
-use crate::request::{Ask, End, Knob, Reason};
+use crate::request::{Ask, End, Reason};
 use crate::rng::{Dice, Purpose};
 use crate::time::{Nanos, SimTime};
 
@@ -77,7 +78,9 @@ pub struct Dagor {
 
 impl Dagor {
     fn priority(&self, now: SimTime, ask: &Ask) -> usize {
-        let user = Dice(((ask.user as u64) << 32) | (now.0 / HOUR)).bits(Purpose::Policy, 0) as usize % USERS;
+        // Who has no name is somebody else each time.
+        let who = if ask.user == 0 { ask.dice.0 } else { u64::from(ask.user) << 32 };
+        let user = Dice(who ^ (now.0 / HOUR)).bits(Purpose::Policy, 0) as usize % USERS;
         self.tier_of[ask.class.0 as usize] * USERS + user
     }
 
@@ -85,7 +88,9 @@ impl Dagor {
         let mean = self.waited / u128::from(self.started.max(1));
         let overloaded = u128::from(self.settings.threshold.0) < mean;
         let factor = if overloaded { 1.0 - self.settings.alpha } else { 1.0 + self.settings.beta };
-        let wanted = self.admitted as f64 * factor;
+        // After a window that let nobody in there is a next one all the same.
+        let least = if overloaded { 0.0 } else { 1.0 };
+        let wanted = (self.admitted as f64 * factor).max(least);
         let mut prefix: u64 = self.came[..=self.level].iter().sum();
         if overloaded {
             while 0 < self.level && wanted < prefix as f64 {
@@ -123,10 +128,6 @@ impl Admission for Dagor {
         Some(Denial { reason: Reason::Shed, scope: "level" })
     }
 
-    fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {
-        Answer::Pass
-    }
-
     fn take(&mut self, now: SimTime, entrant: &Entrant<'_>) {
         self.in_use.up(now, 1);
         self.started += 1;
@@ -144,8 +145,6 @@ impl Admission for Dagor {
     fn ring(&mut self, now: SimTime, _scene: &Scene) {
         self.end_window(now);
     }
-
-    fn change(&mut self, _now: SimTime, _knob: Knob) {}
 
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) {
         visit("in_use", self.in_use.read(now));

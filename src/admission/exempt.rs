@@ -2,7 +2,7 @@
 
 use super::{Admission, Answer, Denial, Entrant, Habits, Scene};
 use crate::gauge::Reading;
-use crate::request::{ClassId, End, Knob};
+use crate::request::{ClassId, End, Knob, Reason};
 use crate::time::{Nanos, SimTime};
 
 /// Any stage, which calls of some classes never meet.
@@ -56,6 +56,12 @@ impl Admission for Exempt {
     fn gave_up(&mut self, now: SimTime, entrant: &Entrant<'_>) {
         if !self.exempts(entrant) {
             self.stage.gave_up(now, entrant);
+        }
+    }
+
+    fn lost(&mut self, now: SimTime, entrant: &Entrant<'_>, reason: Option<Reason>) {
+        if !self.exempts(entrant) {
+            self.stage.lost(now, entrant, reason);
         }
     }
 

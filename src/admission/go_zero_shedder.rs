@@ -9,9 +9,9 @@
 
 use super::buckets::Buckets;
 use super::cpu::Cpu;
-use super::{Admission, Answer, Cast, Denial, Entrant, Habits, Plan, Scene};
+use super::{Admission, Cast, Denial, Entrant, Habits, Plan, Scene};
 use crate::gauge::{Gauge, Reading};
-use crate::request::{End, Knob, Reason};
+use crate::request::{End, Reason};
 use crate::time::{Nanos, SimTime};
 
 /// Its parameters.
@@ -112,10 +112,6 @@ impl Admission for GoZeroShedder {
         sheds.then_some(Denial::of(Reason::Shed))
     }
 
-    fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {
-        Answer::Pass
-    }
-
     fn take(&mut self, now: SimTime, _entrant: &Entrant<'_>) {
         self.in_use.up(now, 1);
     }
@@ -137,8 +133,6 @@ impl Admission for GoZeroShedder {
     fn ring(&mut self, now: SimTime, scene: &Scene) {
         self.cpu.tick(now, scene);
     }
-
-    fn change(&mut self, _now: SimTime, _knob: Knob) {}
 
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) {
         visit("in_use", self.in_use.read(now));

@@ -6,11 +6,11 @@
 //! busy slots over all, `waiting` what waits over `max_waiting`. Source: Envoy, `overload_manager_impl.cc`, API v3
 //! `OverloadManager`.
 
+use super::chance::Chance;
 use super::cpu::busy_permille;
-use super::{Admission, Answer, Cast, Denial, Entrant, Habits, Plan, Scene};
+use super::{Admission, Cast, Denial, Entrant, Habits, Plan, Scene};
 use crate::gauge::{Gauge, Reading};
-use crate::request::{End, Knob, Reason};
-use crate::rng::Purpose;
+use crate::request::{End, Reason};
 use crate::time::{Nanos, SimTime};
 
 /// A manager, as it is described.
@@ -58,9 +58,10 @@ impl Settings {
 }
 
 impl Plan for Settings {
-    fn build(&self, _cast: &Cast<'_>) -> Box<dyn Admission> {
+    fn build(&self, cast: &Cast<'_>) -> Box<dyn Admission> {
         let next = SimTime::ZERO.saturating_add(self.refresh_interval);
-        Box::new(OverloadManager { settings: self.clone(), state: 0.0, in_use: Gauge::new(0), next })
+        let (settings, chance) = (self.clone(), Chance::new(cast));
+        Box::new(OverloadManager { settings, chance, state: 0.0, in_use: Gauge::new(0), next })
     }
 }
 
@@ -68,6 +69,7 @@ impl Plan for Settings {
 #[derive(Clone, Debug)]
 pub struct OverloadManager {
     settings: Settings,
+    chance: Chance,
     state: f64,
     in_use: Gauge,
     next: SimTime,
@@ -79,12 +81,7 @@ impl Admission for OverloadManager {
     }
 
     fn sheds(&mut self, _now: SimTime, entrant: &Entrant<'_>, _scene: &Scene) -> Option<Denial> {
-        let sheds = entrant.ask.dice.share(Purpose::Policy, entrant.number) < self.state;
-        sheds.then_some(Denial::of(Reason::Shed))
-    }
-
-    fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {
-        Answer::Pass
+        (self.chance.draw(entrant) < self.state).then_some(Denial::of(Reason::Shed))
     }
 
     fn take(&mut self, now: SimTime, _entrant: &Entrant<'_>) {
@@ -107,8 +104,6 @@ impl Admission for OverloadManager {
         self.state = self.settings.state(pressure);
         self.next = now.saturating_add(self.settings.refresh_interval);
     }
-
-    fn change(&mut self, _now: SimTime, _knob: Knob) {}
 
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) {
         visit("in_use", self.in_use.read(now));

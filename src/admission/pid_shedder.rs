@@ -1,7 +1,7 @@
 //! Shedders with a PID controller: the share that is turned away follows an error.
 //!
-//! - *semian*: every `interval`, over the last `window`: e = failures / (failures + successes); raw = e − ideal, where the
-//!   ideal is a smoothed baseline; δ = raw if it is not positive, 0 up to `dead_zone` · ideal, else raw; P = δ − (1 − δ) ·
+//! - *semian*: every `interval`, over the `window` before it: e = failures / (failures + successes), 0 if nothing ended;
+//!   raw = e − ideal, where the ideal is a smoothed baseline that has heard e already; δ = raw if it is not positive, 0 up to `dead_zone` · ideal, else raw; P = δ − (1 − δ) ·
 //!   rejection. The *whole* output is added: rejection ← clamp(rejection + kp · P + ki · Σ P dt + kd · ΔP / dt, 0, 1); the
 //!   sum is held within ±10 after it is used. The baseline begins at 5 %, ignores what is above 10 %, and moves by 0.0017
 //!   of a difference up and 0.078 down in the first half hour, by 0.0009 and 0.039 afterwards. Source: Semian,
@@ -10,14 +10,15 @@
 //!   max), where the sum stands still while the output is held at a bound that it would push against. The signal is the
 //!   queueing delay or the share of busy slots. Source: K. Åström, R. Murray, Feedback Systems, 2008, chapter 10.
 //!
-//! A tick in which nothing ended leaves Semian's rejection as it is.
+//! What a later stage or the queue turns away, or its caller takes back, is a failure; what the downstream's own quota
+//! refuses is an answer.
 
+use super::chance::Chance;
 use super::cpu::busy_permille;
 use super::recent::Recent;
-use super::{Admission, Answer, Cast, Denial, Entrant, Habits, Plan, Scene};
+use super::{Admission, Cast, Denial, Entrant, Habits, Plan, Scene};
 use crate::gauge::{Gauge, Reading};
-use crate::request::{End, Knob, Reason};
-use crate::rng::Purpose;
+use crate::request::{End, Reason};
 use crate::time::{Nanos, SimTime};
 
 /// A controller, as it is described.
@@ -62,7 +63,7 @@ pub enum Law {
 }
 
 impl Plan for Settings {
-    fn build(&self, _cast: &Cast<'_>) -> Box<dyn Admission> {
+    fn build(&self, cast: &Cast<'_>) -> Box<dyn Admission> {
         let window = match self.law {
             Law::Semian { window, .. } => window,
             _ => self.interval,
@@ -70,6 +71,7 @@ impl Plan for Settings {
         let buckets = (window.0 / self.interval.0.max(1)).max(1);
         Box::new(PidShedder {
             settings: self.clone(),
+            chance: Chance::new(cast),
             ended: Recent::new(window, buckets),
             rejection: 0.0,
             sum: 0.0,
@@ -94,6 +96,7 @@ const SUM: f64 = 10.0;
 #[derive(Clone, Debug)]
 pub struct PidShedder {
     settings: Settings,
+    chance: Chance,
     ended: Recent,
     rejection: f64,
     sum: f64,
@@ -107,12 +110,13 @@ pub struct PidShedder {
 impl PidShedder {
     /// A tick of Semian's controller, after so many ends of which so many were well.
     fn semian(&mut self, now: SimTime, dead_zone: f64, all: u64, well: u64) {
-        if all == 0 {
-            return;
-        }
         let Settings { kp, ki, kd, interval, .. } = self.settings;
         let dt = interval.0 as f64 / 1e9;
-        let rate = (all - well) as f64 / all as f64;
+        let rate = (all - well) as f64 / all.max(1) as f64;
+        if rate <= IGNORED {
+            let (up, down) = if now < FAST { (0.0017, 0.078) } else { (0.0009, 0.039) };
+            self.ideal += (rate - self.ideal) * if self.ideal < rate { up } else { down };
+        }
         let raw = rate - self.ideal;
         let delta = if 0.0 < raw && raw <= dead_zone * self.ideal { 0.0 } else { raw };
         let p = delta - (1.0 - delta) * self.rejection;
@@ -121,10 +125,6 @@ impl PidShedder {
         self.rejection = (self.rejection + output).clamp(0.0, 1.0);
         self.sum = self.sum.clamp(-SUM, SUM);
         self.last = p;
-        if rate <= IGNORED {
-            let (up, down) = if now < FAST { (0.0017, 0.078) } else { (0.0009, 0.039) };
-            self.ideal += (rate - self.ideal) * if self.ideal < rate { up } else { down };
-        }
     }
 
     /// A tick of the plain controller.
@@ -144,16 +144,11 @@ impl PidShedder {
 
 impl Admission for PidShedder {
     fn habits(&self) -> Habits {
-        Habits { sheds: true, keeps_time: true, ..Habits::default() }
+        Habits { sheds: true, keeps_time: true, minds_losses: true, ..Habits::default() }
     }
 
     fn sheds(&mut self, _now: SimTime, entrant: &Entrant<'_>, _scene: &Scene) -> Option<Denial> {
-        let sheds = entrant.ask.dice.share(Purpose::Policy, entrant.number) < self.rejection;
-        sheds.then_some(Denial::of(Reason::Shed))
-    }
-
-    fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {
-        Answer::Pass
+        (self.chance.draw(entrant) < self.rejection).then_some(Denial::of(Reason::Shed))
     }
 
     fn take(&mut self, now: SimTime, _entrant: &Entrant<'_>) {
@@ -165,6 +160,10 @@ impl Admission for PidShedder {
         self.ended.add(now, 1, u64::from(matches!(end, End::Completed(_))));
     }
 
+    fn lost(&mut self, now: SimTime, _entrant: &Entrant<'_>, reason: Option<Reason>) {
+        self.ended.add(now, 1, u64::from(reason == Some(Reason::RateLimited)));
+    }
+
     fn alarm(&self) -> Option<SimTime> {
         Some(self.next)
     }
@@ -172,7 +171,8 @@ impl Admission for PidShedder {
     fn ring(&mut self, now: SimTime, scene: &Scene) {
         match self.settings.law {
             Law::Semian { dead_zone, .. } => {
-                let (all, well) = self.ended.sums(now);
+                // The window that ends now, before the next begins.
+                let (all, well) = self.ended.sums(SimTime(now.0.saturating_sub(1)));
                 self.semian(now, dead_zone, all, well);
             }
             Law::Delay { target, max_rejection } => {
@@ -184,8 +184,6 @@ impl Admission for PidShedder {
         }
         self.next = now.saturating_add(self.settings.interval);
     }
-
-    fn change(&mut self, _now: SimTime, _knob: Knob) {}
 
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) {
         visit("in_use", self.in_use.read(now));

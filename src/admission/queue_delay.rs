@@ -5,9 +5,9 @@
 //! of exactly the threshold passes. Source: the queue-delay threshold of B. Cho and others, Overload Control for µs-scale
 //! RPCs with Breakwater, OSDI 2020 (its active queue management), and SEDA (M. Welsh, 2001).
 
-use super::{Admission, Answer, Cast, Denial, Entrant, Habits, Plan, Scene};
+use super::{Admission, Cast, Denial, Entrant, Habits, Plan, Scene};
 use crate::gauge::{Gauge, Reading};
-use crate::request::{End, Knob, Reason};
+use crate::request::{End, Reason};
 use crate::time::{Nanos, SimTime};
 
 /// A shedder, as it is described.
@@ -52,10 +52,6 @@ impl Admission for QueueDelay {
         sheds.then_some(Denial::of(Reason::Shed))
     }
 
-    fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {
-        Answer::Pass
-    }
-
     fn take(&mut self, now: SimTime, _entrant: &Entrant<'_>) {
         self.in_use.up(now, 1);
     }
@@ -63,8 +59,6 @@ impl Admission for QueueDelay {
     fn settle(&mut self, now: SimTime, _entrant: &Entrant<'_>, _end: End) {
         self.in_use.down(now, 1);
     }
-
-    fn change(&mut self, _now: SimTime, _knob: Knob) {}
 
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) {
         visit("in_use", self.in_use.read(now));

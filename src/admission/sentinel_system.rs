@@ -10,10 +10,10 @@
 //! Times are differences of whole milliseconds. Source: Sentinel, `SystemRuleManager.java`, `StatisticNode.java`.
 
 use super::cpu::busy_permille;
-use super::{Admission, Answer, Cast, Denial, Entrant, Habits, Plan, Scene};
+use super::{Admission, Cast, Denial, Entrant, Habits, Plan, Scene};
 use crate::gauge::{Gauge, Reading};
 use crate::math;
-use crate::request::{End, Knob, Reason};
+use crate::request::{End, Reason};
 use crate::time::{Nanos, SimTime};
 
 /// Its bounds; `None` is without one.
@@ -154,10 +154,6 @@ impl Admission for SentinelSystem {
         self.broken(now).map(|scope| Denial { reason: Reason::Shed, scope })
     }
 
-    fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {
-        Answer::Pass
-    }
-
     fn take(&mut self, now: SimTime, _entrant: &Entrant<'_>) {
         self.in_use.up(now, 1);
         self.window(now).passed += 1;
@@ -187,8 +183,6 @@ impl Admission for SentinelSystem {
         self.use_permille = busy_permille(scene);
         self.next = now.saturating_add(EVERY);
     }
-
-    fn change(&mut self, _now: SimTime, _knob: Knob) {}
 
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) {
         visit("in_use", self.in_use.read(now));

@@ -8,7 +8,7 @@
 use super::{Admission, Answer, Entrant, Habits, Scene};
 use crate::admission::Denial;
 use crate::gauge::Reading;
-use crate::request::{End, Knob};
+use crate::request::{End, Knob, Reason};
 use crate::time::SimTime;
 
 /// Any stage in shadow mode.
@@ -76,6 +76,13 @@ impl Admission for Shadow {
 
     fn gave_up(&mut self, now: SimTime, entrant: &Entrant<'_>) {
         self.stage.gave_up(now, entrant);
+    }
+
+    fn lost(&mut self, now: SimTime, entrant: &Entrant<'_>, reason: Option<Reason>) {
+        let was_shed = self.outside.get(entrant.place as usize).copied().unwrap_or(false);
+        if !was_shed {
+            self.stage.lost(now, entrant, reason);
+        }
     }
 
     fn alarm(&self) -> Option<SimTime> {

@@ -3,21 +3,22 @@
 //! - *sre*: with probability max(0, (requests − K · accepts) / (requests + 1)) over two minutes. All requests count as they
 //!   come, those that are turned away here too, so that it begins before the first timeout. Source: B. Beyer and others,
 //!   Site Reliability Engineering, 2016, Handling Overload, equation 21.1.
-//! - *failsafe*: with min(max_rejection, max(0, (n − s / threshold) / (n + 1))) over a minute, of those that were let
-//!   through. Source: Failsafe-go, `adaptivethrottler.go`.
+//! - *failsafe*: with min(max_rejection, max(0, (n − s / threshold) / (n + 1))) over a minute in twenty buckets, of those
+//!   that were let through and have ended. Source: Failsafe-go, `adaptivethrottler.go`.
 //! - *envoy*: with min(max_rejection, max(0, (n − s / threshold) / (n + 1))^(1 / aggression)) over 30 s, of those that were
 //!   let through and have ended; below `rps_threshold` a second none. The probability is compared in ten thousandths.
 //!   Source: Envoy, `admission_control.cc`, API v3 `AdmissionControl`.
 //! - *envoy_alpha*: with (n − aggression · s) / (n + 1), as Envoy's filter began. Source: its API v3alpha.
 //!
-//! What fails counts as not well; what its caller takes back too, since its answer never came.
+//! What fails counts as not well, and so does what a later stage or the queue turns away or its caller takes back, since no
+//! answer came; what the downstream's own quota refuses is an answer, which Envoy counts as well.
 
+use super::chance::Chance;
 use super::recent::Recent;
-use super::{Admission, Answer, Cast, Denial, Entrant, Habits, Plan, Scene};
+use super::{Admission, Cast, Denial, Entrant, Habits, Plan, Scene};
 use crate::gauge::{Gauge, Reading};
 use crate::math;
-use crate::request::{End, Knob, Reason};
-use crate::rng::Purpose;
+use crate::request::{End, Reason};
 use crate::time::{Nanos, SimTime};
 
 /// Whose formula.
@@ -85,18 +86,26 @@ impl Settings {
         matches!(self.formula, Formula::Sre { .. })
     }
 
-    /// Whether calls count when they have ended.
-    fn counts_ends(&self) -> bool {
+    /// Whether the draw is in whole ten thousandths.
+    fn draws_coarsely(&self) -> bool {
         matches!(self.formula, Formula::Envoy { .. } | Formula::EnvoyAlpha { .. })
+    }
+
+    /// In how many parts the window moves on.
+    fn buckets(&self) -> u64 {
+        match self.formula {
+            Formula::Failsafe { .. } => 20,
+            _ => (self.window.0 / 1_000_000_000).max(1),
+        }
     }
 }
 
 impl Plan for Settings {
-    fn build(&self, _cast: &Cast<'_>) -> Box<dyn Admission> {
-        let buckets = (self.window.0 / 1_000_000_000).max(1);
+    fn build(&self, cast: &Cast<'_>) -> Box<dyn Admission> {
         Box::new(Throttle {
             settings: self.clone(),
-            recent: Recent::new(self.window, buckets),
+            recent: Recent::new(self.window, self.buckets()),
+            chance: Chance::new(cast),
             in_use: Gauge::new(0),
             probability: 0.0,
         })
@@ -108,13 +117,15 @@ impl Plan for Settings {
 pub struct Throttle {
     settings: Settings,
     recent: Recent,
+    chance: Chance,
     in_use: Gauge,
     probability: f64,
 }
 
 impl Admission for Throttle {
     fn habits(&self) -> Habits {
-        Habits { sheds: true, ..Habits::default() }
+        let minds_losses = !self.settings.counts_requests();
+        Habits { sheds: true, minds_losses, ..Habits::default() }
     }
 
     fn sheds(&mut self, now: SimTime, entrant: &Entrant<'_>, _scene: &Scene) -> Option<Denial> {
@@ -123,19 +134,9 @@ impl Admission for Throttle {
         if self.settings.counts_requests() {
             self.recent.add(now, 1, 0);
         }
-        // Envoy draws whole ten thousandths.
-        let coarse = self.settings.counts_ends();
-        let luck = entrant.ask.dice.share(Purpose::Policy, entrant.number);
-        let luck = if coarse { (luck * 10_000.0).floor() / 10_000.0 } else { luck };
-        let sheds = luck < self.probability;
-        if !sheds && !self.settings.counts_requests() && !coarse {
-            self.recent.add(now, 1, 0);
-        }
-        sheds.then_some(Denial::of(Reason::Shed))
-    }
-
-    fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {
-        Answer::Pass
+        let luck = self.chance.draw(entrant);
+        let luck = if self.settings.draws_coarsely() { (luck * 10_000.0).floor() / 10_000.0 } else { luck };
+        (luck < self.probability).then_some(Denial::of(Reason::Shed))
     }
 
     fn take(&mut self, now: SimTime, _entrant: &Entrant<'_>) {
@@ -145,10 +146,13 @@ impl Admission for Throttle {
     fn settle(&mut self, now: SimTime, _entrant: &Entrant<'_>, end: End) {
         self.in_use.down(now, 1);
         let well = u64::from(matches!(end, End::Completed(_)));
-        self.recent.add(now, u64::from(self.settings.counts_ends()), well);
+        self.recent.add(now, u64::from(!self.settings.counts_requests()), well);
     }
 
-    fn change(&mut self, _now: SimTime, _knob: Knob) {}
+    fn lost(&mut self, now: SimTime, _entrant: &Entrant<'_>, reason: Option<Reason>) {
+        let answered = self.settings.draws_coarsely() && reason == Some(Reason::RateLimited);
+        self.recent.add(now, u64::from(!self.settings.counts_requests()), u64::from(answered));
+    }
 
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) {
         visit("in_use", self.in_use.read(now));

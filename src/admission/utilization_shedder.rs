@@ -6,9 +6,9 @@
 //! 2017: the worker utilization load shedder.
 
 use super::cpu::busy_permille;
-use super::{Admission, Answer, Cast, Denial, Entrant, Habits, Plan, Scene};
+use super::{Admission, Cast, Denial, Entrant, Habits, Plan, Scene};
 use crate::gauge::{Gauge, Reading};
-use crate::request::{End, Knob, Reason};
+use crate::request::{End, Reason};
 use crate::time::{Nanos, SimTime};
 
 /// A shedder, as it is described.
@@ -62,10 +62,6 @@ impl Admission for UtilizationShedder {
         sheds.then_some(Denial::of(Reason::Shed))
     }
 
-    fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {
-        Answer::Pass
-    }
-
     fn take(&mut self, now: SimTime, _entrant: &Entrant<'_>) {
         self.in_use.up(now, 1);
     }
@@ -87,8 +83,6 @@ impl Admission for UtilizationShedder {
         }
         self.next = now.saturating_add(self.settings.interval);
     }
-
-    fn change(&mut self, _now: SimTime, _knob: Knob) {}
 
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) {
         visit("in_use", self.in_use.read(now));

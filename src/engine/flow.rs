@@ -191,9 +191,10 @@ impl Engine<'_> {
     fn turned_away(&mut self, index: u32, from: From, stage: usize, denial: Denial) -> bool {
         let attempt = &self.attempts[index];
         let (gate, ask) = (attempt.gate as usize, attempt.ask);
-        self.give_back(gate, &ask);
-        let live = &mut self.floor.gates[gate];
         let Denial { reason, scope } = denial;
+        self.give_back(gate, &ask);
+        self.lost(index, stage, Some(reason));
+        let live = &mut self.floor.gates[gate];
         let retry_after = if stage == live.downstream_number() && reason == Reason::RateLimited {
             live.refused_by_quota(self.now, &ask)
         } else {
@@ -205,6 +206,17 @@ impl Engine<'_> {
         };
         self.reject(index, from, Refuser { gate, stage, reason, scope }, retry_after, failure);
         false
+    }
+
+    /// Tells the admission stages before stage number `stage` that one that they let in doesn't start.
+    pub(super) fn lost(&mut self, index: u32, stage: usize, reason: Option<Reason>) {
+        let attempt = &self.attempts[index];
+        let gate = &mut self.floor.gates[attempt.gate as usize];
+        if gate.habits.minds_losses {
+            let entrant = attempt.entrant(self.now, index);
+            let before = gate.gate.admissions.iter_mut().take(stage - gate.gate.limiters.len());
+            before.for_each(|stage| stage.lost(self.now, &entrant, reason));
+        }
     }
 
     /// Gives back what the limiters took from an attempt that nothing was spent on.

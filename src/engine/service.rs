@@ -80,6 +80,7 @@ impl Engine<'_> {
         self.leave_queue(index);
         self.give_back(gate, &ask);
         let stage = self.floor.gates[gate].queue_number();
+        self.lost(index, stage, Some(Reason::QueueTimeout));
         let by = Refuser { gate, stage, reason: Reason::QueueTimeout, scope: "" };
         self.reject(index, From::Queue, by, None, Failure::Unavailable);
         self.offer_behind(gate);
@@ -115,6 +116,7 @@ impl Engine<'_> {
             State::Queued => {
                 self.leave_queue(index);
                 self.give_back(number, &ask);
+                self.lost(index, self.floor.gates[number].queue_number(), None);
                 self.abandon(index, From::Queue);
                 self.failed(index, Failure::Timeout);
                 self.offer_behind(number);

@@ -83,8 +83,8 @@ fn throttling_begins_before_the_first_timeout_where_requests_count_as_they_come(
         rows.sorted_attempts().iter().filter(early).count()
     };
     assert!(500 < shed_before("kind = 'adaptive_throttle'"));
-    assert!(500 < shed_before("kind = 'adaptive_throttle'\ndialect = 'failsafe'"));
-    // Envoy counts what has ended.
+    // The others count what has ended.
+    assert_eq!(shed_before("kind = 'adaptive_throttle'\ndialect = 'failsafe'"), 0);
     assert_eq!(shed_before("kind = 'envoy_admission_control'"), 0);
 }
 
@@ -125,10 +125,51 @@ fn semians_controller_adds_its_whole_output_at_each_tick() {
     assert!((tick(&mut stage, 1, 55, Scene::default()) - 0.6).abs() < 1e-9);
     // P = 0.5 − 0.5 · 0.6 = 0.2, sum 0.7: 0.6 + 0.2 + 0.14.
     assert!((tick(&mut stage, 2, 55, Scene::default()) - 0.94).abs() < 1e-9);
-    // Within a quarter above the baseline is no error.
+    // The window of the tick is the one that ends with it. Six in a hundred lie within a quarter above the baseline,
+    // seven do not: the baseline has moved up by 0.0017 of the difference, so P = 0.07 − 0.050034.
     let mut stage = room("kind = 'pid_shedder'\nwindow = '1s'");
     assert_eq!(tick(&mut stage, 1, 6, Scene::default()), 0.0);
-    assert_eq!(tick(&mut stage, 2, 0, Scene::default()), 0.0, "and none below it");
+    let mut stage = room("kind = 'pid_shedder'\nwindow = '1s'");
+    assert!((tick(&mut stage, 1, 7, Scene::default()) - 1.2 * (0.07 - 0.050_034)).abs() < 1e-12);
+}
+
+#[test]
+fn semians_controller_lets_go_though_it_has_turned_everybody_away() {
+    let mut stage = room("kind = 'pid_shedder'\nwindow = '2s'");
+    for second in 1..=10 {
+        tick(&mut stage, second, 100, Scene::default());
+    }
+    assert_eq!(gauge(&mut stage, seconds(10), "probability"), 1.0);
+    // Nothing ends any more: an error rate of 0 takes it down tick by tick.
+    let mut last = 2.0;
+    for second in 11..=40 {
+        stage.ring(seconds(second), &Scene::default());
+        let rejection = gauge(&mut stage, seconds(second), "probability");
+        assert!(rejection <= last, "{second}");
+        last = rejection;
+    }
+    assert!(last < 0.01, "{last}");
+}
+
+#[test]
+fn what_the_queue_turns_away_has_failed_for_those_who_count_answers() {
+    let shed = |stage: &str, more: &str| {
+        let rows = run(&format!(
+            "version = 1\nduration = '20s'\n[traffic.t]\nrate = '10/s'\n[admission.a]\nkind = '{stage}'\n{more}\n\
+             [queue.q]\nmax_length = 1\nmax_wait = '10ms'\n[policy.p]\nstages = ['a']\nqueue = 'q'\ndownstream = 'd'\n"
+        ));
+        rows.sorted_attempts().iter().filter(|attempt| attempt.stage == "a").count()
+    };
+    // One slot for work of a second: nine of ten find no room.
+    let busy = "[downstream.d]\nconcurrency = 1\nservice_time = '1s'";
+    const FAILSAFE: &str = "adaptive_throttle'\ndialect = 'failsafe";
+    for stage in ["envoy_admission_control", "pid_shedder", FAILSAFE] {
+        assert!(50 < shed(stage, busy), "{stage}");
+    }
+    // What the service itself refuses for its rate is an answer to Envoy, and none to Failsafe.
+    let quick = "[downstream.d]\nconcurrency = 'unlimited'\nservice_time = '1ms'\nquota = { rpm = 6 }";
+    assert_eq!(shed("envoy_admission_control", quick), 0);
+    assert!(50 < shed(FAILSAFE, quick));
 }
 
 #[test]
@@ -165,7 +206,7 @@ fn dagor_lets_in_five_per_cent_less_after_an_overloaded_window_and_the_least_imp
         for call in 0..1_000u32 {
             let ask = Ask {
                 class: ClassId((call % 2) as u16),
-                user: call % 500,
+                user: call % 500 + 1,
                 dice: Dice(call.into()),
                 ..Ask::default()
             };
@@ -203,6 +244,37 @@ fn dagor_lets_in_five_per_cent_less_after_an_overloaded_window_and_the_least_imp
     window(9, 1);
     let (admitted, _) = window(10, 1);
     assert!(last < admitted.len() + 60 && admitted.len() <= last + 60, "{last}, then {}", admitted.len());
+}
+
+#[test]
+fn dagor_lets_in_again_after_it_has_shut_everybody_out() {
+    // Ten windows in which what starts has waited too long take the level to its lowest; then all is calm.
+    let mut stage = room("kind = 'dagor'\nalpha = 0.9");
+    let mut window = |number: u64, wait_ms: u64, named: bool| {
+        let mut admitted = 0;
+        for call in 0..200u64 {
+            let user = if named { call as u32 % 50 + 1 } else { 0 };
+            let ask = Ask { user, dice: Dice(call.wrapping_mul(0x9e37_79b9_7f4a_7c15)), ..Ask::default() };
+            let now = SimTime(seconds(number).0 + call * 1_000_000);
+            let entrant = Entrant { waited: Nanos::millis(wait_ms), ..Entrant::first(&ask) };
+            if stage.sheds(now, &entrant, &Scene::default()).is_none() {
+                stage.take(now, &entrant);
+                stage.settle(now, &entrant, End::Completed(Nanos(1)));
+                admitted += 1;
+            }
+        }
+        stage.ring(seconds(number + 1), &Scene::default());
+        admitted
+    };
+    (0..10).for_each(|number| _ = window(number, 1_000, true));
+    let lowest = window(10, 1_000, true);
+    assert!(lowest < 10, "{lowest}");
+    let calm: Vec<u64> = (11..200).map(|number| window(number, 0, true)).collect();
+    assert_eq!(calm.last(), Some(&200), "{calm:?}");
+    // Calls without a user are not one user, who would be let in or shut out as a whole.
+    window(200, 1_000, false);
+    let fewer = window(201, 1_000, false);
+    assert!((1..150).contains(&fewer), "{fewer}");
 }
 
 /// A downstream of ten slots and 100 ms under 150 calls a second, half of them interactive; how long the interactive
