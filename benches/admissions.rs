@@ -36,6 +36,12 @@ const ROWS: &[&str] = &[
     "kind = 'dagor'",
     "kind = 'overload_manager'\nthreshold = 0.9",
     "kind = 'pid_shedder'",
+    "kind = 'breakwater'\nrtt = '100ms'",
+    "kind = 'seda'",
+    "kind = 'authenticate'\nshare = 0.1",
+    "kind = 'async_bulkhead_llm'\nmax_concurrent = 24\nbudget = 100\nshare.interactive = { protected_concurrent = 8 }",
+    "kind = 'gie_saturation'\nkv_tokens = 1000",
+    "kind = 'litellm_priority'\nrpm = 60000\nshare.interactive = { weight = 0.7 }",
 ];
 
 /// How many are at work at a time.

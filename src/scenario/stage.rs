@@ -4,12 +4,14 @@ mod adaptive;
 mod admission;
 mod bounds;
 mod bulkheads;
+mod clients;
 mod concurrency;
 mod deployment;
 mod fixed_window;
 mod gcra;
 mod leaky_meter;
 mod leaky_queue;
+mod llm;
 mod markers;
 mod measured;
 mod options;
@@ -140,6 +142,12 @@ pub const KINDS: &[Kind] = &[
     signals::DAGOR,
     signals::OVERLOAD_MANAGER,
     signals::PID,
+    clients::BREAKWATER,
+    clients::SEDA,
+    clients::AUTHENTICATE,
+    llm::ASYNC_BULKHEAD,
+    llm::GIE_SATURATION,
+    llm::LITELLM,
 ];
 
 impl Stage {

@@ -74,6 +74,19 @@ const CASES: &[(&str, &[&str])] = &[
             "resource = 'waiting'\nmax_waiting = 9\nscaling_threshold = 0.1\nsaturation_threshold = 0.7",
         ],
     ),
+    ("breakwater", &["rtt = '20ms'\nsessions = 2", "rtt = '1s'\ntarget = '50ms'\nkey = 'tenant'\na = 1.0"]),
+    ("seda", &["sessions = 2\nresponses = 3\ntarget = '100ms'\nleast = 9.0"]),
+    ("authenticate", &["share = '30%'"]),
+    (
+        "async_bulkhead_llm",
+        &[
+            "max_concurrent = 3",
+            "max_concurrent = 5\nbudget = 9000\nhigh_priority = ['interactive']\nhigh_priority_reserve = 2000\nreports_usage = true\nestimator = { characters = 3.1, adapts = true }",
+            "max_concurrent = 6\nbudget = 12000\nshare.interactive = { protected_concurrent = 2, protected_tokens = 4000 }\nshare.batch = { max_concurrent = 3, max_tokens = 5000 }",
+        ],
+    ),
+    ("gie_saturation", &["kv_tokens = 5000", "detector = 'concurrency'\nmax_in_flight = 2"]),
+    ("litellm_priority", &["rpm = 9", "tpm = 9000\nshare.interactive = { weight = 0.8 }\nthreshold = 0.1"]),
     ("pid_shedder", &["", "dialect = 'plain'\ntarget_utilization = 0.4\nkd = 0.1"]),
 ];
 
