@@ -1,16 +1,14 @@
 //! What a simulation costs, beside the least that it could cost on the same machine in the same minute.
 //!
-//! `cargo bench` measures everything in a few minutes, `cargo bench -- quick` a part of it roughly, and
-//! `cargo bench -- policies` the limiters and admission stages alone. CPU time, programs in turn, medians; nothing is read from an earlier
+//! `cargo bench --bench workloads` measures it in a few minutes, with `-- quick` a part of it roughly. CPU time, programs in turn, medians; nothing is read from an earlier
 //! run. docs/performance.md says what the figures mean.
 #![allow(missing_docs)]
 
-mod admissions;
 mod limit;
-mod limiters;
 mod measure;
 mod parts;
 mod setups;
+mod table;
 
 use limit::{Fastest, Same, Tally};
 use measure::{Program, in_turn, median, ratio, seconds};
@@ -18,6 +16,7 @@ use setups::workload;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
+use table::Table;
 use tidegate::engine::{self, Outcome, Setup, Unwatched};
 use tidegate::observe::rows::Nowhere;
 use tidegate::observe::{Count, Sink, SummaryRow};
@@ -46,10 +45,6 @@ fn main() {
     };
     let dir = tempfile::tempdir().expect("a directory for what is written");
     let mut table = Table::default();
-    if asked("policies") {
-        decisions(effort, &mut table);
-        return table.print();
-    }
     println!("results agree to the count:");
     for which in 1..=3 {
         paired(which, effort, &mut table);
@@ -73,40 +68,6 @@ fn machine() -> String {
         .filter_map(|line| line.split(": ").nth(1))
         .collect();
     format!("{} × {}; CPU time, medians.", models.len(), models.first().unwrap_or(&"unknown processor"))
-}
-
-/// The rows to print in the end.
-#[derive(Default)]
-struct Table {
-    rows: Vec<[String; 5]>,
-}
-
-impl Table {
-    fn add(&mut self, what: &str, ours: f64, unit: &str, limit: Option<(f64, f64)>, target: &str) {
-        let (floor, ratio) = match limit {
-            Some((floor, ratio)) => (format!("{floor:.1}"), format!("{ratio:.2}")),
-            None => Default::default(),
-        };
-        let digits = if ours < 10.0 { 2 } else { 1 };
-        self.rows.push([what.into(), format!("{ours:.digits$} {unit}"), floor, ratio, target.into()]);
-    }
-
-    /// As Markdown, aligned, so that a person can read it here and in docs/performance.md.
-    fn print(&self) {
-        let head = ["what", "tidegate", "limit", "ratio", "to reach"].map(String::from);
-        let width = |i: usize| {
-            let cells = self.rows.iter().chain([&head]).map(|row: &[String; 5]| row[i].chars().count());
-            cells.max().unwrap_or(0)
-        };
-        let [w0, w1, w2, w3, w4] = [0, 1, 2, 3, 4].map(width);
-        let print = |[what, ours, limit, ratio, target]: &[String; 5]| {
-            println!("| {what:w0$} | {ours:>w1$} | {limit:>w2$} | {ratio:>w3$} | {target:w4$} |")
-        };
-        print(&head);
-        let rule = |width: usize| "-".repeat(width + 1);
-        println!("|{}-|{}:|{}:|{}:|{}-|", rule(w0), rule(w1), rule(w2), rule(w3), rule(w4));
-        self.rows.iter().for_each(print);
-    }
 }
 
 /// Runs a simulation; answers its outcome and its summary.
@@ -257,20 +218,8 @@ fn width(effort: Effort, table: &mut Table) {
     beside_the_first(effort.rounds.min(5), table, "below 1.5 × the first", cases);
 }
 
-/// A decision of each limiter and each admission stage.
-fn decisions(effort: Effort, table: &mut Table) {
-    let (rounds, times) = (effort.rounds.min(5), effort.calls / 2);
-    for (name, ns) in limiters::decisions(rounds, times) {
-        table.add(&name, ns, "ns/decision", None, "");
-    }
-    for (name, ns) in admissions::decisions(rounds, times) {
-        table.add(&name, ns, "ns/decision", None, "");
-    }
-}
-
 /// Parts by themselves.
 fn parts(effort: Effort, dir: &Path, table: &mut Table) {
-    decisions(effort, table);
     let (rounds, times) = (effort.rounds.min(5), effort.calls / 2);
     for per_interval in [1_000, 100_000] {
         let name = format!("percentiles of {} values", grouped(per_interval));

@@ -123,6 +123,10 @@ pub trait Limiter: Send {
     fn reset(&self, _now: SimTime, _ask: &Ask) -> Option<SimTime> {
         None
     }
+    /// When an ask that it has just been told to have refused would pass, which was `at` before that.
+    fn after_refusal(&self, _now: SimTime, _ask: &Ask, at: Option<SimTime>) -> Option<SimTime> {
+        at
+    }
     /// What it tells an ask that it has just refused to wait, which would pass `at` that instant: exact unless it
     /// is told to say something else. `None` says nothing.
     fn advise(&self, now: SimTime, _ask: &Ask, at: Option<SimTime>) -> Option<Nanos> {

@@ -43,8 +43,19 @@ pub enum Unit {
     InputTokens,
     /// The maximum output on arrival; the output in the end.
     OutputTokens,
+    /// Tokens at a price each: input and maximum output on arrival; input and output in the end.
+    Money(Price),
     /// What [`Ask::costing`] was given, for asks without a call behind them. Files can't name it.
     Given,
+}
+
+/// What a token costs, in whole units of a currency as small as need be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Price {
+    /// A token that is sent.
+    pub input: u32,
+    /// A token of an answer.
+    pub output: u32,
 }
 
 /// What tells the calls of a keyed limit apart.
@@ -73,13 +84,29 @@ pub struct Keys {
 pub struct KeyId(pub [u32; 3]);
 
 impl Unit {
-    /// Every unit with the name that files give it.
+    /// The units that need nothing beside their name, with the name that files give them.
     pub const NAMES: [(&'static str, Unit); 4] = [
         ("requests", Unit::Requests),
         ("tokens", Unit::Tokens),
         ("input_tokens", Unit::InputTokens),
         ("output_tokens", Unit::OutputTokens),
     ];
+
+    /// What messages call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Money(_) => "money",
+            _ => Unit::NAMES.iter().find(|(_, unit)| *unit == self).map_or("", |(name, _)| *name),
+        }
+    }
+}
+
+impl Price {
+    /// What a call of so many tokens costs.
+    pub fn of(self, input: u32, output: u32) -> u64 {
+        let parts = [(self.input, input), (self.output, output)];
+        parts.iter().fold(0, |sum, (price, tokens)| sum + u64::from(*price) * u64::from(*tokens))
+    }
 }
 
 impl Key {
@@ -138,6 +165,7 @@ impl Ask {
             Unit::Tokens => self.input_tokens as u64 + self.max_output_tokens as u64,
             Unit::InputTokens => self.input_tokens as u64,
             Unit::OutputTokens => self.max_output_tokens as u64,
+            Unit::Money(price) => price.of(self.input_tokens, self.max_output_tokens),
             Unit::Given => (self.input_tokens as u64) << 32 | self.max_output_tokens as u64,
         }
     }
@@ -149,6 +177,7 @@ impl Ask {
             Unit::Tokens => self.input_tokens as u64 + self.output_tokens as u64,
             Unit::InputTokens => self.input_tokens as u64,
             Unit::OutputTokens => self.output_tokens as u64,
+            Unit::Money(price) => price.of(self.input_tokens, self.output_tokens),
             Unit::Given => (self.input_tokens as u64) << 32 | self.output_tokens as u64,
         }
     }

@@ -6,9 +6,10 @@
 
 use super::{Admission, Answer, Cast, Entrant, Plan};
 use crate::gauge::{Gauge, Reading};
-use crate::request::{End, Keys, Knob};
+use crate::request::{End, KeyId, Keys, Knob};
 use crate::table::Table;
 use crate::time::SimTime;
+use std::collections::BTreeMap;
 
 /// A limit on work in flight, as it is described.
 #[derive(Clone, Debug)]
@@ -17,14 +18,18 @@ pub struct Limit {
     pub limit: Option<u64>,
     /// What has a limit of its own each; `None` is one for all.
     pub key: Option<Keys>,
+    /// Keys with a limit of their own: a name for each of the keys, in their order.
+    pub overrides: Vec<(Vec<String>, Option<u64>)>,
 }
 
 impl Plan for Limit {
-    fn build(&self, _cast: &Cast<'_>) -> Box<dyn Admission> {
-        match self.key {
-            None => Box::new(Concurrency::new(self.limit)),
-            Some(key) => Box::new(KeyedConcurrency::new(self.limit, key)),
-        }
+    fn build(&self, cast: &Cast<'_>) -> Box<dyn Admission> {
+        let Some(keys) = self.key else { return Box::new(Concurrency::new(self.limit)) };
+        let own =
+            self.overrides.iter().filter_map(|(names, limit)| Some((cast.key_id(keys, names)?, *limit)));
+        let mut keyed = KeyedConcurrency::new(self.limit, keys);
+        keyed.own = own.collect();
+        Box::new(keyed)
     }
 
     fn knob(&self, key: &str) -> Option<Knob> {
@@ -86,6 +91,8 @@ impl Admission for Concurrency {
 pub struct KeyedConcurrency {
     limit: Option<u64>,
     keys: Keys,
+    /// Limits of some keys alone, which changes don't touch.
+    own: BTreeMap<KeyId, Option<u64>>,
     per_key: Table<u32>,
     in_use: Gauge,
 }
@@ -94,15 +101,21 @@ impl KeyedConcurrency {
     /// A limit that holds for each key.
     pub fn new(limit: Option<u64>, keys: impl Into<Keys>) -> KeyedConcurrency {
         let keys = keys.into();
-        KeyedConcurrency { limit, keys, per_key: Table::default(), in_use: Gauge::new(0) }
+        KeyedConcurrency {
+            limit,
+            keys,
+            own: BTreeMap::new(),
+            per_key: Table::default(),
+            in_use: Gauge::new(0),
+        }
     }
 }
 
 impl Admission for KeyedConcurrency {
     fn admit(&self, _now: SimTime, entrant: &Entrant<'_>) -> Answer {
-        let in_use =
-            self.per_key.find(entrant.ask.key_id(self.keys)).map_or(0, |place| self.per_key.values()[place]);
-        has_room(self.limit, in_use as u64)
+        let id = entrant.ask.key_id(self.keys);
+        let in_use = self.per_key.find(id).map_or(0, |place| self.per_key.values()[place]);
+        has_room(self.own.get(&id).copied().unwrap_or(self.limit), in_use as u64)
     }
 
     fn take(&mut self, now: SimTime, entrant: &Entrant<'_>) {

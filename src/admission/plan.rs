@@ -1,7 +1,7 @@
 //! An admission stage as it is described: what builds any number of them, and what is wrapped around any.
 
 use super::{Admission, Exempt, Shadow};
-use crate::request::{ClassId, Knob};
+use crate::request::{Ask, ClassId, Key, KeyId, Keys, Knob};
 use crate::rng::Dice;
 use std::fmt::Debug;
 
@@ -24,6 +24,8 @@ pub struct Cast<'a> {
     pub priorities: &'a [i32],
     /// What the stage draws of its own.
     pub luck: Dice,
+    /// The number of who has a name under a key; `None` if nobody has.
+    pub number: &'a dyn Fn(Key, &str) -> Option<u32>,
 }
 
 /// What a stage is given beside its plan.
@@ -39,6 +41,15 @@ impl Cast<'_> {
     /// The class of that name.
     pub fn class(&self, name: &str) -> Option<ClassId> {
         self.classes.iter().position(|class| class == name).map(|number| ClassId(number as u16))
+    }
+
+    /// Whose limit it is that has these names under those keys; `None` if nobody has them.
+    pub fn key_id(&self, keys: Keys, names: &[String]) -> Option<KeyId> {
+        let named = keys.iter().zip(names);
+        let ask = named
+            .into_iter()
+            .try_fold(Ask::default(), |ask, (key, name)| Some(ask.with_key(key, (self.number)(key, name)?)));
+        ask.map(|ask| ask.key_id(keys))
     }
 
     /// The priority of a class.

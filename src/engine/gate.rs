@@ -69,16 +69,24 @@ impl LiveGate {
     /// Asks the limiters for an attempt that arrives, and charges them if they all pass; who refuses hears of it.
     #[inline(always)]
     pub(super) fn limit(&mut self, now: SimTime, ask: &Ask) -> Limits {
-        self.ask(now, ask, |limiter| limiter.refuse(now, ask))
+        self.ask(now, ask, |limiter, at| {
+            limiter.refuse(now, ask);
+            limiter.after_refusal(now, ask, at)
+        })
     }
 
     /// Asks the limiters again for an attempt that waits before them.
     pub(super) fn limit_again(&mut self, now: SimTime, ask: &Ask) -> Limits {
-        self.ask(now, ask, |_| {})
+        self.ask(now, ask, |_, at| at)
     }
 
     #[inline(always)]
-    fn ask(&mut self, now: SimTime, ask: &Ask, tell: impl Fn(&mut dyn Limiter)) -> Limits {
+    fn ask(
+        &mut self,
+        now: SimTime,
+        ask: &Ask,
+        tell: impl Fn(&mut dyn Limiter, Option<SimTime>) -> Option<SimTime>,
+    ) -> Limits {
         if self.gate.take == Take::Sequential {
             return self.ask_one_by_one(now, ask, tell);
         }
@@ -94,8 +102,7 @@ impl LiveGate {
                 Verdict::At(at) => Some(at),
                 Verdict::Never => None,
             };
-            tell(limiter.as_mut());
-            let refusal = Refusal { stage, at };
+            let refusal = Refusal { stage, at: tell(limiter.as_mut(), at) };
             if refusal.is_longer(longest) {
                 longest = Some(refusal);
             }
@@ -108,7 +115,12 @@ impl LiveGate {
     }
 
     /// Charges one limiter after the other until one refuses; what was charged stays charged.
-    fn ask_one_by_one(&mut self, now: SimTime, ask: &Ask, tell: impl Fn(&mut dyn Limiter)) -> Limits {
+    fn ask_one_by_one(
+        &mut self,
+        now: SimTime,
+        ask: &Ask,
+        tell: impl Fn(&mut dyn Limiter, Option<SimTime>) -> Option<SimTime>,
+    ) -> Limits {
         let limiters = &mut self.gate.limiters;
         let mut start = now;
         for stage in 0..limiters.len() {
@@ -123,7 +135,7 @@ impl LiveGate {
                 Verdict::At(at) => Some(at),
                 Verdict::Never => None,
             };
-            tell(limiters[stage].as_mut());
+            let at = tell(limiters[stage].as_mut(), at);
             let spent = End::Completed(Nanos::ZERO);
             limiters[..stage].iter_mut().for_each(|limiter| limiter.settle(now, ask, spent));
             return Limits::Refuse(Refusal { stage, at });

@@ -48,6 +48,10 @@ impl Limiter for Exempt {
         self.limiter.refuse(now, ask);
     }
 
+    fn after_refusal(&self, now: SimTime, ask: &Ask, at: Option<SimTime>) -> Option<SimTime> {
+        self.limiter.after_refusal(now, ask, at)
+    }
+
     fn remaining(&self, now: SimTime, ask: &Ask) -> (i128, u128) {
         self.limiter.remaining(now, ask)
     }

@@ -9,7 +9,7 @@ use super::{Charge, Limiter, Options, Rule, Verdict, after_refusal};
 use crate::gauge::Reading;
 use crate::request::{Ask, End, KeyId, Keys, Knob};
 use crate::table::Table;
-use crate::time::{Nanos, SimTime};
+use crate::time::SimTime;
 
 /// Each new key looks at so many others, more than one, so that the forgetting keeps up with the coming.
 const LOOKS: usize = 4;
@@ -121,9 +121,9 @@ impl<R: Rule> Limiter for Keyed<R> {
         rule.refuse(state, now, cost);
     }
 
-    fn advise(&self, now: SimTime, ask: &Ask, at: Option<SimTime>) -> Option<Nanos> {
+    fn after_refusal(&self, now: SimTime, ask: &Ask, at: Option<SimTime>) -> Option<SimTime> {
         let (rule, state) = self.of(ask);
-        after_refusal(rule, state, now, self.charge.asked(ask), at).map(|at| at.since(now))
+        after_refusal(rule, state, now, self.charge.asked(ask), at)
     }
 
     fn remaining(&self, now: SimTime, ask: &Ask) -> (i128, u128) {
@@ -189,6 +189,7 @@ mod tests {
     use super::super::token_bucket::TokenBucket;
     use super::*;
     use crate::request::{Key, Unit};
+    use crate::time::Nanos;
     use crate::units::Rate;
 
     /// One a second, two at once, for each user.

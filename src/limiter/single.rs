@@ -5,7 +5,7 @@ use super::meter::Meter;
 use super::{Charge, Limiter, Rule, Verdict, after_refusal};
 use crate::gauge::Reading;
 use crate::request::{Ask, End, Knob};
-use crate::time::{Nanos, SimTime};
+use crate::time::SimTime;
 
 /// A limiter made of one rule and one state.
 #[derive(Clone, Debug)]
@@ -84,8 +84,8 @@ impl<R: Rule> Limiter for Single<R> {
         }
     }
 
-    fn advise(&self, now: SimTime, ask: &Ask, at: Option<SimTime>) -> Option<Nanos> {
-        after_refusal(&self.rule, &self.state, now, self.charge.asked(ask), at).map(|at| at.since(now))
+    fn after_refusal(&self, now: SimTime, ask: &Ask, at: Option<SimTime>) -> Option<SimTime> {
+        after_refusal(&self.rule, &self.state, now, self.charge.asked(ask), at)
     }
 
     fn remaining(&self, now: SimTime, _ask: &Ask) -> (i128, u128) {
@@ -125,6 +125,7 @@ mod tests {
     use super::super::token_bucket::TokenBucket;
     use super::*;
     use crate::request::Unit;
+    use crate::time::Nanos;
     use crate::units::Rate;
 
     #[test]

@@ -214,3 +214,25 @@ impl Rule for SlidingLog {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_never_holds_more_than_its_limit() {
+        for count_rejected in [false, true] {
+            let log = SlidingLog { limit: 9, window: Nanos::SECOND, closed: false, count_rejected };
+            let mut state = log.fresh();
+            for ask in 0..10_000u64 {
+                let (now, cost) = (SimTime(ask * 7_000_000), 1 + ask % 3);
+                match log.check(&state, now, cost) {
+                    Verdict::Pass => log.take(&mut state, now, cost),
+                    _ => log.refuse(&mut state, now, cost),
+                }
+                log.charge(&mut state, now, ask % 2);
+                assert!(state.log.len() <= 9 && log.used(&state, now) <= 9, "{} at {ask}", state.log.len());
+            }
+        }
+    }
+}

@@ -96,6 +96,10 @@ impl Traffic {
             Unit::Requests => Some(1),
             Unit::InputTokens => fixed(&self.tokens.input),
             Unit::OutputTokens => fixed(max_output),
+            Unit::Money(price) => {
+                let tokens = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+                Some(price.of(tokens(fixed(&self.tokens.input)?), tokens(fixed(max_output)?)))
+            }
             Unit::Given => None,
             Unit::Tokens => Some(fixed(&self.tokens.input)? + fixed(max_output)?),
         }

@@ -137,6 +137,7 @@ fn judge(by: usize, limiter: &mut dyn Limiter, now: SimTime, ask: &Ask) -> Resul
     };
     let limit = limiter.binding(now, ask);
     limiter.refuse(now, ask);
+    let at = limiter.after_refusal(now, ask, at);
     Err(Refusal { by, wait: at.map(|at| at.since(now)), advice: limiter.advise(now, ask, at), limit })
 }
 

@@ -333,3 +333,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_key_may_have_a_concurrency_of_its_own() {
+    let rows = run(
+        "version = 1\nduration = '1s'\n[traffic.a]\nat = ['0s', '0s', '0s', '0s']\ntenant = 'acme'\n\
+         [traffic.b]\nat = ['0s', '0s', '0s']\ntenant = 'zeta'\n\
+         [admission.c]\nkind = 'concurrency'\nlimit = 1\nkey = 'tenant'\noverrides = { acme = { limit = 3 } }\n\
+         [downstream.d]\nconcurrency = 'unlimited'\nservice_time = '10s'\n[policy.p]\nstages = ['c']\ndownstream = 'd'\n",
+    );
+    let started = |traffic: &str| {
+        let all = rows.sorted_attempts();
+        all.iter().filter(|attempt| attempt.traffic == traffic && attempt.started.is_some()).count()
+    };
+    assert_eq!([started("a"), started("b")], [3, 1]);
+}

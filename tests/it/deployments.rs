@@ -130,7 +130,7 @@ fn every_kind_comes_to_an_end_in_every_deployment() {
 fn a_key_whose_maker_died_is_refused_for_ever_once_it_is_used_up() {
     for kind in KINDS {
         let mut limiter = deployed(kind, "gateways = 4\nexpiry = 'two_steps'\ncrash = '100%'");
-        let mut passed = 0;
+        let mut passed = 0u64;
         for second in 0..1_000u64 {
             let now = SimTime(second * 1_000_000_000);
             let ask = Ask { dice: Dice(second), input_tokens: 5, ..Ask::default() };
@@ -229,4 +229,26 @@ fn resets_colours_and_delays_of_a_limit_are_told_through_its_deployment() {
     let mut over = 0;
     quota.counts(&mut |name, count| over += if name == "over_admitted" { count } else { 0 });
     assert_eq!(over, 2);
+}
+
+#[test]
+fn a_key_that_never_expires_is_not_found_to_be_gone_however_slow_the_store_is() {
+    // Its maker died: of three, two more pass, and then none ever, though the store is slower than the key would live.
+    let mut limiter = deployed(
+        "kind = 'token_bucket'\nrate = '1/s'\nburst = 3",
+        "expiry = 'two_steps'\ncrash = '100%'\nlatency = '1s'",
+    );
+    let mut verdicts = Vec::new();
+    for second in [1, 2, 3, 4, 5] {
+        let (now, ask) = (SimTime(second * 1_000_000_000), Ask::default());
+        let verdict = limiter.check(now, &ask);
+        if verdict.passes() {
+            limiter.take(now, &ask)
+        } else {
+            limiter.refuse(now, &ask)
+        }
+        verdicts.push(verdict);
+    }
+    assert!(verdicts[..3].iter().all(|verdict| verdict.passes()), "{verdicts:?}");
+    assert_eq!(verdicts[3..], [Verdict::Never; 2]);
 }

@@ -28,7 +28,7 @@ fn passed(limiter: &mut dyn Limiter, asks: impl IntoIterator<Item = (u64, u64)>)
 }
 
 /// Kinds whose five units come back within a second or two, and no others.
-const FIVE_A_SECOND: [&str; 14] = [
+const FIVE_A_SECOND: [&str; 19] = [
     "kind = 'token_bucket'\nrate = '5/s'\nburst = 5",
     "kind = 'token_bucket'\ndialect = 'go'\nrate = '5/s'\nburst = 5",
     "kind = 'token_bucket'\ndialect = 'bucket4j'\nrate = '5/s'\nburst = 5",
@@ -42,6 +42,11 @@ const FIVE_A_SECOND: [&str; 14] = [
     "kind = 'fixed_window'\nlimit = 5\nwindow = '1s'\ndialect = 'resilience4j'\nmax_wait = '0s'",
     "kind = 'sliding_log'\nlimit = 5\nwindow = '1s'",
     "kind = 'sliding_counter'\nlimit = 5\nwindow = '1s'",
+    "kind = 'sliding_counter'\ndialect = 'limits'\nlimit = 5\nwindow = '1s'",
+    "kind = 'sliding_counter'\ndialect = 'russellluo'\nlimit = 5\nwindow = '1s'",
+    "kind = 'token_bucket'\nbandwidths = [{ rate = '5/s', burst = 5 }, { rate = '9/s', burst = 7 }]",
+    "kind = 'token_bucket'\nrefill = 'aligned'\nrate = '5/s'\nburst = 5",
+    "kind = 'srtcm'\ncir = '5/s'\ncbs = 5\nebs = 0",
     "kind = 'trtcm'\ncir = '1/s'\ncbs = 5\npir = '5/s'\npbs = 5",
 ];
 
@@ -191,6 +196,102 @@ fn a_paced_call_that_has_waited_is_followed_a_gap_later_and_not_two() {
             );
         }
     }
+}
+
+#[test]
+fn three_million_a_second_are_not_many_more_for_any_kind_that_can_say_so() {
+    // 100,000 asks in 10 ms, of which 30,000 are due; gaps in whole nanoseconds are 333 ns and not a third more.
+    for keys in [
+        "kind = 'token_bucket'\nrate = '3M/s'\nburst = 10",
+        "kind = 'token_bucket'\ndialect = 'bucket4j'\nrate = '3M/s'\nburst = 10",
+        "kind = 'token_bucket'\ndialect = 'go'\nrate = '3M/s'\nburst = 10",
+        "kind = 'gcra'\nrate = '3M/s'\nburst = 10",
+        "kind = 'leaky_meter'\ndialect = 'exact'\nrate = '3M/s'\nburst = 9\nnodelay = true",
+        "kind = 'leaky_queue'\nrate = '3M/s'\nmax_wait = '0s'",
+        "kind = 'leaky_queue'\ndialect = 'failsafe'\nrate = '3M/s'\nmax_wait = '0s'",
+        "kind = 'srtcm'\ncir = '3M/s'\ncbs = 10\nebs = 0",
+        "kind = 'trtcm'\ncir = '1M/s'\ncbs = 10\npir = '3M/s'\npbs = 10",
+    ] {
+        let asks = (0..100_000).map(|ask| (ask * 100, 1));
+        let passed = passed(tokens(keys).as_mut(), asks);
+        assert!(passed <= 30_000 + 10 + 31, "{keys}: {passed}");
+        assert!(24_000 <= passed, "{keys}: {passed}");
+    }
+    // Guava counts in microseconds, which is told.
+    let (text, log) = ("kind = 'warm_up'\nrate = '3M/s'\n", "above 1M/s everything");
+    let warnings = warnings(text);
+    assert!(warnings.iter().any(|warning| warning.contains(log)), "{warnings:?}");
+}
+
+/// What is warned of in a limiter's table.
+fn warnings(keys: &str) -> Vec<String> {
+    use tidegate::scenario::{source::Document, stage::Stage};
+    use tidegate::section::{Log, Section};
+    let document = Document::from_text("a.toml", keys, std::path::Path::new("")).expect("it is TOML");
+    let log = Log::new(document.text());
+    Stage::read("l".into(), Section::root(document.root(), &log));
+    log.into_problems().iter().map(|problem| problem.to_string()).collect()
+}
+
+#[test]
+fn a_clock_that_steps_back_takes_nothing_from_those_that_clamp_it() {
+    // Three of five are taken; eleven seconds earlier one more passes, and two are left.
+    for keys in [
+        "kind = 'token_bucket'\ndialect = 'bucket4j'\nrate = '1/s'\nburst = 5",
+        "kind = 'token_bucket'\ndialect = 'go'\nrate = '1/s'\nburst = 5",
+        "kind = 'token_bucket'\ndialect = 'envoy'\nmax_tokens = 5\nfill_interval = '1s'",
+        "kind = 'fixed_window'\ndialect = 'tower'\nlimit = 5\nwindow = '1m'",
+        "kind = 'sliding_counter'\ndialect = 'limits'\nlimit = 5\nwindow = '1m'",
+        "kind = 'sliding_counter'\ndialect = 'russellluo'\nlimit = 5\nwindow = '1m'",
+        "kind = 'sliding_counter'\ndialect = 'upstash'\nlimit = 5\nwindow = '1m'",
+    ] {
+        let mut limiter = tokens(keys);
+        let (then, back) = (200 * SECOND, 189 * SECOND);
+        assert_eq!(
+            decide(limiter.as_mut(), [(then, 3), (back, 1), (back, 1), (back, 1)]),
+            [true, true, true, false],
+            "{keys}"
+        );
+        assert_eq!(crate::support::units_left(limiter.as_ref(), SimTime(back), &cost(1)), 0, "{keys}");
+    }
+}
+
+#[test]
+fn counters_that_cut_and_counters_that_do_not_differ_only_where_it_is_told() {
+    // Of a limit of ten, six in the last window of which 80 % count, two in this one: the exact estimate is 6.8. An ask
+    // for four is let in by all three: 4 + 2 + 4 is ten, 6.8 is less than 10 − 4 + 1, and 6.8 with three before the last
+    // is less than ten.
+    for dialect in ["russellluo", "limits", "cloudflare"] {
+        let mut limiter =
+            tokens(&format!("kind = 'sliding_counter'\nlimit = 10\nwindow = '1s'\ndialect = '{dialect}'"));
+        let at = SECOND + SECOND / 5;
+        assert_eq!(
+            decide(limiter.as_mut(), [(SECOND / 2, 6), (at, 2), (at, 4), (at, 1)]),
+            [true, true, true, false],
+            "{dialect}"
+        );
+    }
+}
+
+#[test]
+fn what_is_shed_before_the_queue_is_told_at_once() {
+    // The queue is full of work of a second; whoever is refused by the limit hears it in the instant of asking.
+    let rows = crate::support::run(
+        "version = 1\nduration = '10s'\n[traffic.t]\nrate = '50/s'\n[limiter.l]\nkind = 'gcra'\nrate = '20/s'\n\
+         burst = 2\nrefund = false\n[queue.q]\nmax_length = 5\n[downstream.d]\nconcurrency = 1\nservice_time = '1s'\n\
+         [policy.p]\nstages = ['l']\nqueue = 'q'\ndownstream = 'd'\n",
+    );
+    let refused: Vec<_> =
+        rows.sorted_attempts().into_iter().filter(|attempt| attempt.outcome == "rejected").collect();
+    for reason in ["rate_limited", "queue_full"] {
+        assert!(100 < refused.iter().filter(|attempt| attempt.reason == reason).count(), "{reason}");
+    }
+    assert!(refused.iter().all(|attempt| attempt.arrived == attempt.ended));
+    assert!(
+        rows.sorted_attempts()
+            .iter()
+            .all(|attempt| attempt.outcome == "rejected" || attempt.retry_after.is_none())
+    );
 }
 
 #[test]

@@ -103,6 +103,7 @@ In a list that is replayed time may step back. The exact kinds refuse such a lis
 nginx lets nothing drain, and takes more than a minute for a clock set anew; a Redis counter begins anew; juju and
 Resilience4j take the ticks between away again; Sentinel, Uber and Guava keep the turn that they have reserved.
 
+[`concurrency`](admission.md#concurrency) limits work in flight and no rate: it is among the stages that ask for room.
 [Scenario files](scenario.md) say how a limiter is put to use, and `tidegate probe` answers to any other list of asks.
 ";
 

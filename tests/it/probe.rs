@@ -309,3 +309,13 @@ fn options_that_contradict_each_other_are_refused_with_their_place() {
         assert!(told.contains(says) && told.contains("LIMITER:1:"), "{options}: {told}");
     }
 }
+
+#[test]
+fn of_layers_the_one_with_the_longest_wait_is_told_though_the_refusal_made_it_longer() {
+    // The bucket is ready at 12 s. The log would be free at 10 s, but it has logged the refusal at 9 s: 19 s.
+    let layers = r#"[{ kind = "sliding_log", limit = 1, window = "10s", count_rejected = true },
+        { kind = "token_bucket", rate = "1/12s", burst = 1 }]"#;
+    let asks = "t_s\n0\n9\n";
+    let decided = columns(&["decision", "limited_by", "retry_after_s"], layers, asks, &[]);
+    assert_eq!(decided, ["admit  ", "refuse sliding_log 10.000000000"]);
+}

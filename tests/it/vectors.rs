@@ -30,6 +30,22 @@ const NOT_OURS: &[(&str, &str)] = &[(
     "the text of header fields, which a simulator does not send; waits are in `retry-after-ceil`",
 )];
 
+/// Vectors of which a figure is held to something else here, each with the reason.
+const NOT_ALL_OURS: &[(&str, &str)] = &[
+    (
+        "redis-rate-peek",
+        "redis_rate reckons a wait for a cost above the limit, which no wait helps: `never` here",
+    ),
+    (
+        "b4j-delay-table",
+        "Bucket4j's raw state reckons a delay for a cost above the capacity; its public answer is never",
+    ),
+    (
+        "kong-envoy-near-limit",
+        "how Envoy's service splits hits into near and over is a statistic of that service alone",
+    ),
+];
+
 /// What a limiter says of a vector's steps has these configurations: each of them must decide so.
 fn configurations(id: &str) -> &'static [&'static str] {
     const GO_OR_EXACT: [&str; 3] =
@@ -285,7 +301,7 @@ fn walk(vector: &Value) -> Option<Result<(), String>> {
 #[test]
 fn every_published_vector_holds() {
     let mut faults = Vec::new();
-    let mut not_ours: Vec<&str> = NOT_OURS.iter().map(|(id, _)| *id).collect();
+    let mut not_ours: Vec<&str> = NOT_OURS.iter().chain(NOT_ALL_OURS).map(|(id, _)| *id).collect();
     for (file, count) in FILES {
         let all = vectors(file);
         let all = all["vectors"].as_array().expect("a file has vectors");
@@ -298,6 +314,10 @@ fn every_published_vector_holds() {
                 println!("{id}: {why}");
                 not_ours.retain(|other| *other != id);
                 continue;
+            }
+            if let Some((_, why)) = NOT_ALL_OURS.iter().find(|(other, _)| *other == id) {
+                println!("{id}: {why}");
+                not_ours.retain(|other| *other != id);
             }
             let walked = [special::walk(vector), walk(vector)];
             match walked.iter().flatten().count() {

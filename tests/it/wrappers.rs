@@ -338,3 +338,20 @@ fn wrong_asks_change_neither_level_nor_clock() {
         }
     }
 }
+
+#[test]
+fn money_is_tokens_at_their_prices() {
+    // 3 for a token sent and 15 for one answered: a call of 10 and at most 4 is 90 on arrival, and 75 in the end.
+    let keys = "kind = 'token_bucket'\nrate = '1/36500d'\nburst = 200\nunit = 'money'\nprice = { input = 3, output = 15 }";
+    let mut limit = limiter(&format!("{keys}\ncharge = 'reserve_then_settle'"));
+    let ask = Ask { input_tokens: 10, output_tokens: 3, max_output_tokens: 4, ..Ask::default() };
+    let left = |limit: &dyn Limiter| crate::support::units_left(limit, SimTime(0), &ask);
+    limit.take(SimTime(0), &ask);
+    assert_eq!(left(limit.as_ref()), 110);
+    limit.settle(SimTime(0), &ask, tidegate::request::End::Completed(Nanos(1)));
+    assert_eq!(left(limit.as_ref()), 125);
+    limit.take(SimTime(0), &ask);
+    assert!(!limit.check(SimTime(0), &ask).passes(), "35 are left");
+    let largest = Ask { input_tokens: u32::MAX, max_output_tokens: u32::MAX, ..Ask::default() };
+    assert_eq!(limit.check(SimTime(0), &largest), Verdict::Never);
+}

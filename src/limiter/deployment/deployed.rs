@@ -176,7 +176,7 @@ impl<R: Rule> Rule for Deployed<R> {
             }
             _ => self.read(state, turn, gateway),
         };
-        if self.expires_between(read, shown, latency) {
+        if state.stuck.is_none() && self.expires_between(read, shown, latency) {
             return Verdict::At(now.saturating_add(latency));
         }
         let answered = turn.saturating_add(latency);

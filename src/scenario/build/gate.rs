@@ -17,7 +17,7 @@ pub(super) fn build(prepared: &Prepared, policy: &policy::Policy, seed: u64) -> 
     let number = &|key, name: &str| prepared.number(key, name);
     let classes: Vec<String> = scenario.classes.iter().map(|class| class.name.clone()).collect();
     let priorities = &queue::priorities(prepared);
-    let cast = Cast { classes: &classes, priorities, luck: Dice::default() };
+    let cast = Cast { classes: &classes, priorities, luck: Dice::default(), number };
     let (mut limiters, mut parking) = (Vec::new(), Vec::new());
     let mut admissions = Vec::new();
     let (mut limiter_names, mut admission_names) = (Vec::new(), Vec::new());

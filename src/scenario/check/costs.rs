@@ -3,7 +3,7 @@
 use super::Places;
 use crate::limiter::Mode;
 use crate::limiter::deployment::Deployment;
-use crate::request::{Knob, Unit};
+use crate::request::Knob;
 use crate::scenario::Scenario;
 use crate::scenario::event::Target;
 use crate::scenario::stage::{Limit, StageSpec};
@@ -76,8 +76,7 @@ impl Found<'_> {
         }
         for (most, unit, key) in self.limit.capacities() {
             let Some(cost) = traffic.constant_cost(unit) else { continue };
-            let unit_name = Unit::NAMES.iter().find(|(_, u)| *u == unit).map_or("", |(name, _)| *name);
-            let (name, stage) = (&traffic.name, &self.name);
+            let (name, stage, unit_name) = (&traffic.name, &self.name, unit.name());
             // What is charged afterwards passes while anything is left.
             let needed = if options.charge.mode == Mode::ActualAfter { cost.min(1) } else { cost };
             if most.max(self.raised) < needed {

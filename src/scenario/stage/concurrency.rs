@@ -2,8 +2,9 @@
 
 use super::admission::stage;
 use super::options::keys;
-use super::{Kind, Page, Room, StageSpec};
+use super::{Kind, Page, Room, StageSpec, overrides};
 use crate::admission::concurrency;
+use crate::request::Keys;
 use crate::section::{Limit, Section};
 use std::sync::Arc;
 
@@ -25,11 +26,37 @@ fn read(s: &mut Section) -> StageSpec {
         s.problem("limit", format!("`{}` is 0: nothing ever passes", s.path_of("limit")), "write 1 or more");
     }
     let key = keys(s);
-    stage(s, concurrency::Limit { limit: limit.0, key })
+    let overrides = overrides(s, key);
+    stage(s, concurrency::Limit { limit: limit.0, key, overrides })
+}
+
+/// Limits of some keys alone.
+fn overrides(s: &mut Section, key: Option<Keys>) -> Vec<(Vec<String>, Option<u64>)> {
+    const DOC: &str =
+        "other limits for some keys: `NAME = { limit = … }`, or `\"NAME/NAME\"` where several make a key";
+    let Some(mut table) = s.section("overrides", DOC) else { return Vec::new() };
+    if s.is_description() {
+        return Vec::new();
+    }
+    let Some(keys) = key else {
+        let what = format!("`{}` names keys, and there is one limit for all", table.path());
+        s.problem("overrides", what, "add `key`, or take it out");
+        table.skip_all();
+        return Vec::new();
+    };
+    let mut own = Vec::new();
+    for name in table.keys() {
+        let Some(names) = overrides::names(s, &table, &name, keys) else { continue };
+        let Some(mut each) = table.section(&name, DOC) else { continue };
+        let Limit(limit) = each.need("limit", "how many may be in flight");
+        each.finish();
+        own.push((names, limit));
+    }
+    own
 }
 
 /// No limit at all.
 pub(super) fn unlimited() -> StageSpec {
-    let plan = Arc::new(concurrency::Limit { limit: None, key: None });
+    let plan = Arc::new(concurrency::Limit { limit: None, key: None, overrides: Vec::new() });
     StageSpec::Admission(Room { plan, shadow: false, exempt: Vec::new(), classes: Vec::new() })
 }

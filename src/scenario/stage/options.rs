@@ -3,7 +3,7 @@
 
 use super::{Limit, StageSpec, deployment, overrides, retry_after};
 use crate::limiter::{Blueprint, Charge, Mode, Options};
-use crate::request::{Key, Keys, Unit};
+use crate::request::{Key, Keys, Price, Unit};
 use crate::scenario::client::not_zero;
 use crate::section::{Amount, At, Content, Fault, Node, Section, Value, one_fault, quote};
 use crate::time::Nanos;
@@ -22,7 +22,7 @@ pub(super) fn keeping(s: &mut Section, rule: impl Blueprint + 'static) -> StageS
 
 /// A limiter of any rule.
 pub(super) fn boxed(s: &mut Section, rule: Arc<dyn Blueprint>, refunds: bool) -> StageSpec {
-    let unit = s.one_of("unit", &Unit::NAMES, Some(Unit::Requests), "what is counted");
+    let unit = unit(s);
     let mode = s.one_of(
         "charge",
         &Mode::NAMES,
@@ -30,6 +30,31 @@ pub(super) fn boxed(s: &mut Section, rule: Arc<dyn Blueprint>, refunds: bool) ->
         "the estimate on arrival, the same settled in the end, or the actual use afterwards",
     );
     charging(s, rule, unit, mode, refunds)
+}
+
+/// What is counted; money needs prices.
+fn unit(s: &mut Section) -> Unit {
+    let money = ("money", Unit::Money(Price::default()));
+    let words: Vec<(&'static str, Unit)> = Unit::NAMES.into_iter().chain([money]).collect();
+    let unit = s.one_of("unit", &words, Some(Unit::Requests), "what is counted");
+    let costs_money = matches!(unit, Unit::Money(_));
+    if !costs_money && !s.is_description() {
+        return unit;
+    }
+    let Some(mut table) = s.section("price", "what a token costs, for the unit `money`") else {
+        if costs_money {
+            let what = format!("`{}` counts money and has no prices", s.path());
+            s.problem("unit", what, "add `price = { input = …, output = … }`, whole numbers for a token");
+        }
+        return unit;
+    };
+    let input = table.get_or("input", 0u32, "a token that is sent, in whole units of a small currency");
+    let output = table.get_or("output", 0u32, "a token of an answer, in the same");
+    if input == 0 && output == 0 && costs_money {
+        table.problem("", format!("`{}` makes every call free", table.path()), "write a price above 0");
+    }
+    table.finish();
+    Unit::Money(Price { input, output })
 }
 
 /// The same for a kind that knows by itself what it counts.

@@ -5,6 +5,7 @@
 
 use super::{Kind, Limit, StageSpec};
 use crate::limiter::Blueprint;
+use crate::request::Keys;
 use crate::section::{Section, quote};
 use std::sync::Arc;
 
@@ -21,10 +22,11 @@ const KEY: &str = "overrides";
 const DOC: &str = "other numbers for some keys: `NAME = { … }`, or `\"NAME/NAME\"` where several make a key";
 
 /// Keys that hold for a limit as a whole.
-const OF_ALL: [&str; 13] = [
+const OF_ALL: [&str; 14] = [
     "name",
     "kind",
     "unit",
+    "price",
     "charge",
     "key",
     KEY,
@@ -45,6 +47,21 @@ pub(super) fn note(s: &mut Section) {
     s.skip(KEY);
 }
 
+/// The names that `name` is made of, one for each of the keys; as many as that or a problem.
+pub(super) fn names(s: &Section, table: &Section, name: &str, keys: Keys) -> Option<Vec<String>> {
+    let count = keys.iter().count();
+    let names: Vec<String> = match count {
+        1 => vec![name.to_string()],
+        _ => name.split('/').map(str::to_string).collect(),
+    };
+    if names.len() == count {
+        return Some(names);
+    }
+    let what = format!("{} is no key of `{}`, which has {count} names", quote(name), s.path());
+    s.log().error(table.key_span(name), what, "write the names in the order of `key` with `/` between them");
+    None
+}
+
 /// Reads the overrides of `limit`, which `kind` has read from the same table.
 pub(super) fn read(s: &mut Section, kind: &Kind, limit: &Limit) -> Vec<Override> {
     let mut overrides = Vec::new();
@@ -57,16 +74,8 @@ pub(super) fn read(s: &mut Section, kind: &Kind, limit: &Limit) -> Vec<Override>
         s.problem(KEY, what, "add `key`, or take it out");
         return overrides;
     };
-    let count = keys.iter().count();
     for name in table.keys() {
-        let names: Vec<String> = name.split('/').map(str::to_string).collect();
-        let names = if count == 1 { vec![name.clone()] } else { names };
-        if names.len() != count {
-            let what = format!("{} is no key of `{}`, which has {count} names", quote(&name), s.path());
-            let remedy = "write the names in the order of `key` with `/` between them";
-            s.log().error(table.key_span(&name), what, remedy);
-            continue;
-        }
+        let Some(names) = names(s, &table, &name, keys) else { continue };
         let before = s.log().len();
         let Some(merged) = table.over(&name, s) else { continue };
         let mut section = Section::of(&merged, s.log(), format!("{}.{name}", table.path()));

@@ -168,10 +168,20 @@ fn read_slice(s: &mut Section, preset: Option<Nanos>) -> Option<Nanos> {
     Some(slice)
 }
 
+/// The most that a rate can bring.
+const MOST: u64 = 1 << 62;
+
 fn amount(s: &mut Section, key: &str, preset: Option<u64>, doc: &'static str) -> Option<u64> {
     let Amount(amount) = s.get(key, doc).or(preset.map(Amount))?;
     if amount == 0 {
         s.problem(key, format!("`{}` is 0: nothing ever passes", s.path_of(key)), "write 1 or more");
     }
-    Some(amount.max(1))
+    if MOST < amount {
+        s.problem(
+            key,
+            format!("`{}` is more than {MOST}", s.path_of(key)),
+            "lower it, or take it out for no limit",
+        );
+    }
+    Some(amount.clamp(1, MOST))
 }

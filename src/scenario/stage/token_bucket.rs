@@ -212,6 +212,11 @@ fn envoy(s: &mut Section) -> StageSpec {
 
 fn go(s: &mut Section) -> StageSpec {
     let PerSecond(per_second) = s.need("rate", RATE);
+    if 1e9 < per_second && per_second.is_finite() {
+        let what =
+            format!("`{}` is more than one per nanosecond, which Go's waits can't tell", s.path_of("rate"));
+        s.problem("rate", what, "write `1000M/s` or less, or `unlimited`");
+    }
     let burst = if per_second.is_infinite() {
         s.get_or("burst", Amount(0), BURST).0
     } else {

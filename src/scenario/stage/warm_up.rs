@@ -25,8 +25,8 @@ const PAGE: Page = Page {
     dialects: &[
         (
             "guava",
-            "whole microseconds; the next ask pays for the last one; without `warm_up` saved permits are free, \
-        for `max_burst`",
+            "whole microseconds, so that above 100k/s more passes and above 1M/s everything; the next ask pays for the \
+        last one; without `warm_up` saved permits are free, for `max_burst`",
         ),
         (
             "sentinel",
@@ -77,6 +77,13 @@ fn guava(s: &mut Section) -> StageSpec {
     if per_second == 0.0 {
         let what = format!("`{}` is 0: nothing passes after the first", s.path_of("rate"));
         s.problem("rate", what, "write a rate above 0");
+    }
+    if 1e5 < per_second && per_second.is_finite() {
+        let what = format!(
+            "`{}` is more than 100k/s: waits are cut to whole microseconds, so more passes, above 1M/s everything",
+            s.path_of("rate")
+        );
+        s.warning("rate", what, "this is what Guava does; take a kind that reckons exactly for such a rate");
     }
     let warm_up: Option<Nanos> =
         s.get("warm_up", "how long it takes to warm up; without it saved permits cost nothing");
