@@ -17,7 +17,7 @@ use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-pub use tally::{Series, Tally};
+pub use tally::{Memory, Series, Tally};
 
 /// How many jobs per thread may be ahead of the first unfinished one.
 const AHEAD: usize = 8;
@@ -99,6 +99,8 @@ pub struct Finished {
     pub total: Option<SummaryRow<'static>>,
     /// What turned attempts away, by stage and reason.
     pub refusals: BTreeMap<(String, &'static str), u64>,
+    /// How long each class had work in the main phase and got nothing done.
+    pub starved: BTreeMap<String, Nanos>,
     /// What was offered and admitted over time; of a policy's first seed only.
     pub series: Series,
 }
@@ -157,9 +159,10 @@ fn run_job<S: Shelf>(
         return Err(Problem::input(what)
             .remedy("raise a rate, lengthen `duration`, or look at `from` and `until` of the trace"));
     }
-    let (rows, total, refusals, series) = tally.into_parts();
+    let (rows, memory) = tally.into_parts();
     shelf.close(number, rows)?;
-    Ok(Finished { job: job.clone(), outcome, total, refusals, series })
+    let Memory { total, refusals, starved, series } = memory;
+    Ok(Finished { job: job.clone(), outcome, total, refusals, starved, series })
 }
 
 /// Passes on progress, and the wish to stop.

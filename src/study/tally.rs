@@ -21,22 +21,35 @@ pub struct Tally<S> {
     rows: S,
     total: Option<SummaryRow<'static>>,
     refusals: BTreeMap<(String, &'static str), u64>,
+    starved: BTreeMap<String, Nanos>,
     wants_series: bool,
     series: Series,
 }
 
-/// The rows' destination, the total, the refusals by stage and reason, the series.
-type Parts<S> = (S, Option<SummaryRow<'static>>, BTreeMap<(String, &'static str), u64>, Series);
+/// What is remembered beside the rows.
+#[derive(Debug)]
+pub struct Memory {
+    /// The summary of all classes.
+    pub total: Option<SummaryRow<'static>>,
+    /// What turned attempts away, by stage and reason.
+    pub refusals: BTreeMap<(String, &'static str), u64>,
+    /// How long each class had work and got nothing done.
+    pub starved: BTreeMap<String, Nanos>,
+    /// What was offered and admitted over time.
+    pub series: Series,
+}
 
 impl<S: Sink> Tally<S> {
     /// Remembers nothing yet.
     pub fn new(rows: S, wants_series: bool) -> Tally<S> {
-        Tally { rows, total: None, refusals: BTreeMap::new(), wants_series, series: Series::default() }
+        let (refusals, starved) = (BTreeMap::new(), BTreeMap::new());
+        Tally { rows, total: None, refusals, starved, wants_series, series: Series::default() }
     }
 
-    /// What it has remembered, and where the rows went.
-    pub fn into_parts(self) -> Parts<S> {
-        (self.rows, self.total, self.refusals, self.series)
+    /// Where the rows went, and what it has remembered.
+    pub fn into_parts(self) -> (S, Memory) {
+        let Tally { rows, total, refusals, starved, series, .. } = self;
+        (rows, Memory { total, refusals, starved, series })
     }
 }
 
@@ -80,8 +93,10 @@ impl<S: Sink> Sink for Tally<S> {
     }
 
     fn summary(&mut self, row: &SummaryRow<'_>) -> Result<(), Problem> {
-        if row.class.is_none() {
-            self.total = Some(SummaryRow { class: None, ..row.clone() });
+        match row.class {
+            None => self.total = Some(SummaryRow { class: None, ..row.clone() }),
+            Some(class) if 0 < row.calls => _ = self.starved.insert(class.to_string(), row.starved),
+            Some(_) => {}
         }
         self.rows.summary(row)
     }

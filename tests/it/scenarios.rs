@@ -52,6 +52,7 @@ fn the_recording_is_made_again_byte_for_byte() {
 #[test]
 fn each_gives_the_summary_that_was_looked_at() {
     for name in [
+        "adaptive",
         "burst",
         "heavy-background",
         "overload",
@@ -160,4 +161,30 @@ fn a_person_behind_twenty_heavy_calls_is_served_at_once_where_slots_are_kept() {
     let served = |policy| of(&summary, policy, "person", "goodput_ratio");
     assert_eq!(served("elastic"), 1.0);
     assert!(served("shared_cap") < 0.5 && served("priority_queue") < 0.5 && served("rate_limit") < 0.5);
+}
+
+#[test]
+fn limits_that_adapt_keep_answers_in_time_and_differ_in_what_they_make_of_the_weather() {
+    let summary = rows("adaptive", "summary.csv");
+    let late = of(&summary, "unlimited", "default", "wasted_ratio");
+    for policy in ["vegas", "gradient2", "envoy"] {
+        assert!(of(&summary, policy, "default", "wasted_ratio") < late / 3.0, "{policy}");
+    }
+    let gauges = rows("adaptive", "gauges.csv");
+    let limit = |policy: &str, at: f64| -> f64 {
+        let is_there = |row: &&BTreeMap<String, String>| {
+            row["policy"] == policy && row["gauge"] == "limit" && row["t_start_s"].parse() == Ok(at)
+        };
+        gauges.iter().find(is_there).expect("a row")["last"].parse().expect("a limit")
+    };
+    for policy in ["vegas", "gradient2", "envoy"] {
+        // Cold it begins low, and in a step to three times the time it falls to a third or less.
+        assert!(limit(policy, 0.0) < limit(policy, 58.0), "{policy}");
+        assert!(limit(policy, 280.0) * 2.0 < limit(policy, 238.0), "{policy}");
+    }
+    // Vegas takes drift for a queue; Gradient2's long average follows it.
+    assert!(limit("vegas", 160.0) < 30.0 && 45.0 < limit("gradient2", 160.0));
+    // The lucky sample is the shortest time that Vegas knows from then on, and nothing to the others.
+    assert!(limit("vegas", 598.0) < limit("vegas", 538.0));
+    assert!(limit("gradient2", 538.0) <= limit("gradient2", 598.0));
 }

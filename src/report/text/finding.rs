@@ -5,6 +5,7 @@
 
 use super::{Sums, by_policy, share};
 use crate::study::Finished;
+use crate::time::Nanos;
 use std::collections::BTreeMap;
 
 /// Shares that differ by less are called equal: they print as the same number.
@@ -13,8 +14,42 @@ const EQUAL: f64 = 0.0005;
 /// Shares that differ from the best by less are named beside it: one run can't tell them apart.
 const CLOSE: f64 = 0.01;
 
+/// Of several classes one is called starved if it got nothing done for more than this share of the main phase.
+const STARVED: f64 = 0.05;
+
 /// The finding, without a line's end.
 pub fn finding(jobs: &[Finished]) -> String {
+    format!("{}{}", comparison(jobs), starvation(jobs))
+}
+
+/// The class that had work and got nothing done for longest, if there are others and that was long.
+fn starvation(jobs: &[Finished]) -> String {
+    let share = |job: &Finished, starved: Nanos| {
+        let main = job.total.as_ref().map_or(0, |total| total.duration.0.saturating_sub(total.warmup.0));
+        starved.0 as f64 / main.max(1) as f64
+    };
+    let several = jobs.iter().filter(|job| 1 < job.starved.len());
+    let each = several.flat_map(|job| job.starved.iter().map(move |(class, starved)| (job, class, *starved)));
+    // Where all classes stand still alike, none is starved by another.
+    let unlike = each.filter(|(job, _, starved)| {
+        let least = job.starved.values().min().copied().unwrap_or_default();
+        STARVED < share(job, Nanos(starved.0 - least.0))
+    });
+    // Of equals the first.
+    let longest = unlike.fold(None::<(&Finished, &String, Nanos)>, |longest, next| match longest {
+        Some(longest) if next.2 <= longest.2 => Some(longest),
+        _ => Some(next),
+    });
+    longest.map_or(String::new(), |(job, class, starved)| {
+        let seconds = starved.0 as f64 / 1e9;
+        format!(
+            "; under `{}`, class `{class}` had work for {seconds:.1} s and got nothing done",
+            job.job.policy
+        )
+    })
+}
+
+fn comparison(jobs: &[Finished]) -> String {
     let mut policies: Vec<(&str, Sums, &[Finished])> =
         by_policy(jobs).into_iter().map(|(name, jobs)| (name, Sums::of(jobs), jobs)).collect();
     policies.retain(|(_, sums, _)| sums.calls > 0);
@@ -154,6 +189,21 @@ mod tests {
             "both policies answered the same share of calls in time, 90.0 %; \
              their p99 latencies are within 1 % of each other too"
         );
+    }
+
+    #[test]
+    fn a_class_that_others_starve_is_named() {
+        let mut job = sample::job("priority", 1, 1_000, 700);
+        sample::starve(&mut job, "interactive", 0);
+        sample::starve(&mut job, "batch", 400);
+        let said = finding(&[job.clone()]);
+        assert!(
+            said.ends_with("; under `priority`, class `batch` had work for 0.4 s and got nothing done"),
+            "{said}"
+        );
+        // An outage of all starves none of them.
+        sample::starve(&mut job, "interactive", 380);
+        assert!(!finding(&[job]).contains("got nothing done"));
     }
 
     #[test]

@@ -39,12 +39,18 @@ pub fn job(policy: &str, seed: u64, calls: u64, goodput: u64) -> Finished {
         outcome: Outcome { fingerprint: 1, calls, events: 0, ended, stopped: false },
         total: Some(total),
         refusals: BTreeMap::new(),
+        starved: BTreeMap::new(),
         series: Series::default(),
     }
 }
 
 fn add(job: &mut Finished, count: Count, value: u64) {
     job.total.as_mut().expect("it has ended").counts[count as usize] += value;
+}
+
+/// A class had work for so many milliseconds and got nothing done.
+pub fn starve(job: &mut Finished, class: &str, millis: u64) {
+    job.starved.insert(class.into(), Nanos::millis(millis));
 }
 
 /// So many attempts were completed for nobody.
