@@ -15,6 +15,7 @@ mod determinism;
 mod extremes;
 mod faults;
 mod files;
+mod gates;
 mod keys;
 mod lesson;
 mod naive;
