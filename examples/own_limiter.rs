@@ -13,7 +13,7 @@ use tidegate::request::{Ask, End, Knob};
 use tidegate::scenario::Scenario;
 use tidegate::scenario::build::Prepared;
 use tidegate::scenario::source::Document;
-use tidegate::study::Tally;
+use tidegate::study::{Memory, Tally};
 use tidegate::time::SimTime;
 
 const WINDOW_NS: u64 = 1_000_000_000;
@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut tally = Tally::new(Nowhere, false);
     engine::run(setup, &mut tally, &mut Unwatched)?;
-    let (_, total, refusals, _) = tally.into_parts();
+    let (_, Memory { total, refusals, .. }) = tally.into_parts();
     let total = total.ok_or("the run was stopped")?;
     println!("{} calls, {} answered", total.calls, total.counts[Count::Goodput as usize]);
     for ((stage, reason), count) in refusals {
