@@ -74,8 +74,8 @@ fn machine() -> String {
 fn simulate<S: Sink>(setup: Setup, rows: S) -> (Outcome, SummaryRow<'static>, S) {
     let mut sink = study::Tally::new(rows, true);
     let outcome = engine::run(setup, &mut sink, &mut Unwatched).expect("the accounts balance");
-    let (rows, total, ..) = sink.into_parts();
-    (outcome, total.expect("it was not stopped"), rows)
+    let (rows, memory) = sink.into_parts();
+    (outcome, memory.total.expect("it was not stopped"), rows)
 }
 
 /// Runs simulations as the command does, all files but the request log and the charts included; answers the calls.
