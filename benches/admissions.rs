@@ -36,6 +36,7 @@ const ROWS: &[&str] = &[
     "kind = 'dagor'",
     "kind = 'overload_manager'\nthreshold = 0.9",
     "kind = 'pid_shedder'",
+    "kind = 'priority_levels'\nseats = 24\nlevel.high = { classes = ['interactive'], lendable = 0.5 }\nlevel.low = {}",
     "kind = 'breakwater'\nrtt = '100ms'",
     "kind = 'seda'",
     "kind = 'authenticate'\nshare = 0.1",

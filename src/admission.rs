@@ -41,6 +41,7 @@ pub mod overload_manager;
 pub mod partitioned;
 pub mod pid_shedder;
 mod plan;
+pub mod priority_levels;
 pub mod queue_delay;
 mod recent;
 pub mod reserved;

@@ -25,6 +25,7 @@ pub mod line;
 mod list;
 pub mod priority;
 pub mod sfq;
+pub mod shuffle_sharding;
 mod sorted;
 pub mod weights;
 

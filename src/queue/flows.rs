@@ -69,19 +69,25 @@ impl Flows {
 
     /// Lets one wait at the end of its flow, which it answers.
     pub(super) fn push(&mut self, now: SimTime, ticket: Ticket, ask: &Ask) -> u32 {
-        let (flow, index) = (self.sharing.flow(ask), ticket.0 as usize);
+        let flow = self.sharing.flow(ask);
+        self.push_to(now, ticket, flow, self.sharing.cost(ask));
+        flow
+    }
+
+    /// Lets one of that cost wait at the end of a flow.
+    pub(super) fn push_to(&mut self, now: SimTime, ticket: Ticket, flow: u32, cost: u64) {
+        let index = ticket.0 as usize;
         if self.waiting.len() <= index {
             self.waiting.resize(index + 1, Waiting::default());
         }
         if self.flows.len() <= flow as usize {
             self.flows.resize(flow as usize + 1, Flow::default());
         }
-        self.waiting[index] = Waiting { flow, cost: self.sharing.cost(ask) };
+        self.waiting[index] = Waiting { flow, cost };
         let Flow { ends, depth } = &mut self.flows[flow as usize];
         self.links.push(ends, ticket.0);
         *depth += 1;
         self.backlogged.up(now, u64::from(*depth == 1));
-        flow
     }
 
     /// Takes one out of its flow.

@@ -20,6 +20,10 @@ pub struct Item<'a> {
 
 /// The order in which those that wait are offered. Methods are as in [`Queue`].
 pub trait Order: Send {
+    /// Whether it has room for one more of its own making, whatever the bounds around it.
+    fn has_room(&self, _ask: &Ask) -> bool {
+        true
+    }
     /// Lets one wait.
     fn push(&mut self, now: SimTime, ticket: Ticket, item: &Item<'_>);
     /// Takes out one that leaves without starting.
@@ -120,7 +124,7 @@ impl<O: Order> Line<O> {
 
 impl<O: Order> Queue for Line<O> {
     fn has_room(&self, ask: &Ask) -> bool {
-        self.room.is_left(self.len, ask)
+        self.room.is_left(self.len, ask) && self.order.has_room(ask)
     }
 
     fn has_victims(&self) -> bool {
@@ -128,7 +132,8 @@ impl<O: Order> Queue for Line<O> {
     }
 
     fn victim(&self, now: SimTime, ask: &Ask) -> Option<Ticket> {
-        self.room.victim(now, self.len, ask)
+        // Nobody who leaves makes sure that there is room where this one would wait.
+        if self.order.has_room(ask) { self.room.victim(now, self.len, ask) } else { None }
     }
 
     fn push(&mut self, now: SimTime, ticket: Ticket, ask: &Ask, deadline: SimTime) {

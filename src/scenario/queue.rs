@@ -9,6 +9,7 @@ use super::client::not_zero;
 use super::directory::Directory;
 use crate::queue::adaptive_lifo::Backlog;
 use crate::queue::bounds::Overflow;
+use crate::queue::shuffle_sharding::Deck;
 use crate::request::{Key, Knob, Unit};
 use crate::section::{Amount, At, Limit, Section};
 use crate::time::Nanos;
@@ -63,6 +64,8 @@ pub enum Order {
     DeficitRoundRobin(Shares, u64),
     /// By start tags in virtual time.
     StartTimeFair(Shares),
+    /// Queues that flows are dealt hands of.
+    ShuffleSharding(Deck),
 }
 
 /// Between whom capacity is shared, and by what measure.
@@ -102,6 +105,7 @@ pub const KINDS: &[Kind] = &[
     shares::FAIR,
     shares::DEFICIT_ROUND_ROBIN,
     shares::START_TIME_FAIR,
+    shares::SHUFFLE_SHARDING,
 ];
 
 impl Queue {

@@ -16,6 +16,7 @@ mod markers;
 mod measured;
 mod options;
 mod overrides;
+mod priority_levels;
 mod provider_quota;
 mod retry_after;
 mod shedders;
@@ -142,6 +143,7 @@ pub const KINDS: &[Kind] = &[
     signals::DAGOR,
     signals::OVERLOAD_MANAGER,
     signals::PID,
+    priority_levels::KIND,
     clients::BREAKWATER,
     clients::SEDA,
     clients::AUTHENTICATE,

@@ -35,6 +35,7 @@ mod rooms;
 mod scenarios;
 mod server;
 mod shedders;
+mod shuffle_sharding;
 mod support;
 mod throttles;
 mod tidy;

@@ -74,6 +74,13 @@ const CASES: &[(&str, &[&str])] = &[
             "resource = 'waiting'\nmax_waiting = 9\nscaling_threshold = 0.1\nsaturation_threshold = 0.7",
         ],
     ),
+    (
+        "priority_levels",
+        &[
+            "seats = 6\nlevel.high = { classes = ['interactive'], lendable = 0.5 }\nlevel.low = { shares = 60, lendable = 0.9 }",
+            "seats = 4\ninterval = '100ms'\nlevel.all = { reject = true, borrowing = 0.5 }",
+        ],
+    ),
     ("breakwater", &["rtt = '20ms'\nsessions = 2", "rtt = '1s'\ntarget = '50ms'\nkey = 'tenant'\na = 1.0"]),
     ("seda", &["sessions = 2\nresponses = 3\ntarget = '100ms'\nleast = 9.0"]),
     ("authenticate", &["share = '30%'"]),

@@ -12,6 +12,7 @@ use crate::queue::lifo::Lifo;
 use crate::queue::line::{self, Line};
 use crate::queue::priority::Priority;
 use crate::queue::sfq::StartTimeFair;
+use crate::queue::shuffle_sharding::ShuffleSharding;
 use crate::queue::weights::Weights;
 use crate::queue::{self, AnyQueue};
 use crate::request::Key;
@@ -41,6 +42,7 @@ pub(super) fn build(prepared: &Prepared, queue: &Queue) -> AnyQueue {
         Order::StartTimeFair(shares) => {
             boxed(line(prepared, queue, StartTimeFair::new(sharing(prepared, shares))))
         }
+        Order::ShuffleSharding(deck) => boxed(line(prepared, queue, ShuffleSharding::new(*deck))),
     }
 }
 

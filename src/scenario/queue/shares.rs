@@ -1,6 +1,7 @@
-//! `kind = "fair"`, `"drr"` and `"sfq"`: queues that share between keys.
+//! `kind = "fair"`, `"drr"`, `"sfq"` and `"shuffle_sharding"`: queues that share between keys.
 
 use super::{Kind, Order, Shares};
+use crate::queue::shuffle_sharding::Deck;
 use crate::request::{Key, Unit};
 use crate::section::{Amount, At, Section};
 
@@ -30,6 +31,39 @@ pub(super) const START_TIME_FAIR: Kind = Kind {
     source: "Goyal, Vin and Cheng, SIGCOMM 1996",
     read: |s| Order::StartTimeFair(shares(s)),
 };
+
+pub(super) const SHUFFLE_SHARDING: Kind = Kind {
+    name: "shuffle_sharding",
+    about: "deals each key a hand of queues, of which it joins the shortest; the queues take turns",
+    question: "Does a crowd of one key leave others a queue that it isn't in, however many keys there are?",
+    formula: "join the shortest queue of hand(hash of key); one call of each queue in turn",
+    source: "Kubernetes, API priority and fairness, KEP-1040",
+    read: read_deck,
+};
+
+fn read_deck(s: &mut Section) -> Order {
+    let key = key(s);
+    let queues = s.get_or("queues", 64u32, "how many queues there are");
+    let hand_size = s.get_or("hand_size", 8u32, "how many of them a key is dealt");
+    let queue_length = s.get_or("queue_length", 50u64, "how many may wait in each");
+    let is_a_hand = 0 < hand_size && hand_size <= queues && queues <= MOST_QUEUES;
+    if !is_a_hand {
+        let what = format!("`{}` deals hands of {hand_size} from {queues} queues", s.path());
+        s.problem("hand_size", what, format!("write 1 to `queues`, and at most {MOST_QUEUES} queues"));
+    } else if !Deck::can_deal(queues, hand_size) {
+        let what = format!("`{}`: {hand_size} of {queues} queues are more than 60 bits can deal", s.path());
+        s.problem("hand_size", what, "write fewer, so that ⌈hand_size · log2(queues)⌉ is 60 at most");
+    }
+    if queue_length == 0 {
+        let what = format!("`{}` is 0: nobody ever waits", s.path_of("queue_length"));
+        s.problem("queue_length", what, "write 1 or more");
+    }
+    let (queues, hand_size) = if is_a_hand { (queues, hand_size) } else { (1, 1) };
+    Order::ShuffleSharding(Deck { key, queues, hand_size, queue_length: queue_length.max(1) })
+}
+
+/// More queues than anybody has.
+const MOST_QUEUES: u32 = 65_536;
 
 fn key(s: &mut Section) -> Key {
     s.one_of("key", &Key::NAMES, None, "between whom capacity is shared")
