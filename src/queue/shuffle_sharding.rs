@@ -32,7 +32,7 @@ pub struct Deck {
 impl Deck {
     /// Whether so many cards can be dealt from 60 bits.
     pub fn can_deal(queues: u32, hand_size: u32) -> bool {
-        (f64::from(queues).log2() * f64::from(hand_size)).ceil() <= 60.0
+        u128::from(queues).checked_pow(hand_size).is_some_and(|hands| hands <= 1 << 60)
     }
 
     /// The queues of the flow with that hash, in the order in which they are dealt.
@@ -140,6 +140,6 @@ mod tests {
         hands.dedup();
         assert_eq!(hands.len(), 60, "5 · 4 · 3 ways to deal three of five");
         assert!(hands.iter().all(|hand| hand[0] != hand[1] && hand[1] != hand[2] && hand[0] != hand[2]));
-        assert!(Deck::can_deal(128, 8) && !Deck::can_deal(128, 9));
+        assert!(Deck::can_deal(128, 8) && !Deck::can_deal(128, 9) && Deck::can_deal(32, 12));
     }
 }

@@ -274,3 +274,55 @@ fn at_a_spike_credits_recover_before_levels_and_levels_before_response_times() {
     assert!(breakwater < dagor && dagor < 700, "{dagor}");
     assert!((dagor + 100..1_900).contains(&seda), "{seda}");
 }
+
+#[test]
+fn levels_borrow_what_is_idle_and_have_their_own_back_when_they_want_it() {
+    // Ten seats each. Batch has fifteen at work or waiting for the first ten seconds, and nobody else comes: 5 that the
+    // other level must keep, f = 1 for its target of 15. Then ten interactive calls come at 12 s: 10 for 8 of 10 s, a mean
+    // of 8 and a deviation of 4, so both want ten or more, which is all.
+    let mut stage = room(
+        "kind = 'priority_levels'\nseats = 20\nlevel.high = { classes = ['interactive'], shares = 50, lendable = 0.5 }\n\
+         level.low = { shares = 50, lendable = 0.9 }",
+    );
+    let second = |count: u64| SimTime(count * 1_000_000_000);
+    let (batch, person) = (call(BATCH, 1, 1), call(INTERACTIVE, 1, 1));
+    fn entrant(ask: &Ask, place: u32, queued: bool) -> Entrant<'_> {
+        Entrant { place, queued, ..Entrant::first(ask) }
+    }
+    let come = |stage: &mut Box<dyn Admission>, now: SimTime, ask: &Ask, places: std::ops::Range<u32>| {
+        let mut started = 0;
+        for place in places {
+            match stage.admit(now, &entrant(ask, place, false)) {
+                Answer::Pass => {
+                    stage.take(now, &entrant(ask, place, false));
+                    started += 1;
+                }
+                _ => stage.waits(now, &entrant(ask, place, false)),
+            }
+        }
+        started
+    };
+    assert_eq!(come(&mut stage, second(0), &batch, 0..15), 10);
+    assert_eq!(stage.alarm(), Some(second(10)));
+    stage.ring(second(10), &Scene::default());
+    for place in 10..15 {
+        assert_eq!(stage.admit(second(10), &entrant(&batch, place, true)), Answer::Pass, "{place}");
+        stage.take(second(10), &entrant(&batch, place, true));
+    }
+    assert_eq!(stage.admit(second(10), &entrant(&batch, 15, false)), Answer::Wait);
+    assert_eq!(come(&mut stage, second(12), &person, 20..30), 5);
+    stage.ring(second(20), &Scene::default());
+    for place in 25..30 {
+        assert_eq!(stage.admit(second(20), &entrant(&person, place, true)), Answer::Pass, "{place}");
+        stage.take(second(20), &entrant(&person, place, true));
+    }
+    assert_eq!(stage.admit(second(20), &entrant(&person, 30, false)), Answer::Wait);
+    // Batch has five more than it may have, which are not taken from it.
+    for place in 0..5 {
+        assert_eq!(stage.admit(second(20), &entrant(&batch, 40, false)), Answer::Wait);
+        stage.settle(second(20), &entrant(&batch, place, false), End::Completed(Nanos(1)));
+    }
+    assert_eq!(stage.admit(second(20), &entrant(&batch, 40, false)), Answer::Wait, "ten of ten");
+    stage.settle(second(20), &entrant(&batch, 5, false), End::Completed(Nanos(1)));
+    assert_eq!(stage.admit(second(20), &entrant(&batch, 40, false)), Answer::Pass);
+}
