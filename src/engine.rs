@@ -30,6 +30,7 @@ use gate::LiveGate;
 use live::{Attempt, Slab, State, resolve};
 use setup::limit;
 pub use setup::{Change, Gate, Parking, Setup, Take, Target, Traffic};
+use std::collections::BTreeMap;
 
 /// Watches a run while it goes on.
 pub trait Watch {
@@ -141,6 +142,7 @@ impl<'a> Engine<'a> {
             names: layout.stages.clone(),
             expiries: calendar.add_lane(),
             parked: parked::Parked::default(),
+            held: BTreeMap::new(),
         };
         let gates = setup.gates.into_iter().zip(layouts).map(live_gate).collect();
         let mut engine = Engine {
@@ -307,7 +309,7 @@ fn alive(attempts: &Slab<Attempt>, due: &Due) -> bool {
         && match due.moment {
             Moment::Finish => attempt.state == State::Serving && attempt.finish == due.time,
             Moment::Expire => attempt.state == State::Queued,
-            Moment::Wake => matches!(attempt.state, State::Deferred | State::Delayed),
+            Moment::Wake => matches!(attempt.state, State::Deferred | State::Delayed | State::Held),
             Moment::Timeout => attempt.timed,
             Moment::Retry | Moment::Arrive | Moment::Change | Moment::Sample => true,
         }

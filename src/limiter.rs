@@ -123,6 +123,10 @@ pub trait Limiter: Send {
     fn reset(&self, _now: SimTime, _ask: &Ask) -> Option<SimTime> {
         None
     }
+    /// How long one that it has just refused is kept before it is told; most tell at once.
+    fn holds(&self, _now: SimTime, _ask: &Ask) -> Nanos {
+        Nanos::ZERO
+    }
     /// When an ask that it has just been told to have refused would pass, which was `at` before that.
     fn after_refusal(&self, _now: SimTime, _ask: &Ask, at: Option<SimTime>) -> Option<SimTime> {
         at
@@ -167,6 +171,10 @@ pub trait Rule: Clone + Send {
     fn charge(&self, state: &mut Self::State, now: SimTime, cost: u64);
     /// Hears that an ask that arrived was refused by it.
     fn refuse(&self, _state: &mut Self::State, _now: SimTime, _cost: u64) {}
+    /// How long one that it has just refused is kept before it is told.
+    fn holds(&self, _state: &Self::State, _now: SimTime) -> Nanos {
+        Nanos::ZERO
+    }
     /// Whether what it refuses puts off when the same would pass, so that the wait is reckoned anew to be told.
     fn counts_refusals(&self) -> bool {
         false

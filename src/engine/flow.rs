@@ -10,6 +10,7 @@ use crate::client::Failure;
 use crate::observe::{From, Refuser};
 use crate::queue::{Queue, Ticket};
 use crate::request::{Ask, End, Reason};
+use crate::time::Nanos;
 
 impl Engine<'_> {
     /// A call is born and its first attempt arrives.
@@ -123,6 +124,11 @@ impl Engine<'_> {
                 true
             }
             None => {
+                let hold = self.floor.gates[attempt.gate as usize].holds(self.now, refusal, &attempt.ask);
+                if hold > Nanos::ZERO {
+                    self.hold(index, refusal, self.now.saturating_add(hold));
+                    return true;
+                }
                 self.reject_limited(index, From::Arrival, refusal);
                 false
             }

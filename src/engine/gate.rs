@@ -10,6 +10,7 @@ use crate::limiter::{Limiter, Verdict};
 use crate::queue::Queue;
 use crate::request::{Ask, End, Reason};
 use crate::time::{Nanos, SimTime};
+use std::collections::BTreeMap;
 
 /// A gate with what the engine keeps beside it.
 pub(super) struct LiveGate {
@@ -19,6 +20,8 @@ pub(super) struct LiveGate {
     /// Timers of the queue's longest wait.
     pub(super) expiries: Lane,
     pub(super) parked: Parked,
+    /// Those that are refused and have not been told, by their place.
+    pub(super) held: BTreeMap<u32, Refusal>,
     /// What any of the admission stages does.
     pub(super) habits: Habits,
     /// The alarm of each admission stage that is in the calendar.
@@ -198,6 +201,11 @@ impl LiveGate {
             }
         }
         lacking.map_or(Room::Some, |(stage, for_all)| Room::None { stage, for_all })
+    }
+
+    /// How long an attempt that a limiter has refused is kept before it is told.
+    pub(super) fn holds(&self, now: SimTime, refusal: Refusal, ask: &Ask) -> Nanos {
+        self.gate.limiters[refusal.stage].holds(now, ask)
     }
 
     /// What a limiter tells an attempt that it has refused to wait.

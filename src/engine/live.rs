@@ -81,6 +81,8 @@ pub(super) enum State {
     Deferred,
     /// It has passed the limiters, which let it go on at a later instant.
     Delayed,
+    /// A limiter has refused it, and has not told it yet.
+    Held,
     /// It is in service.
     Serving,
 }

@@ -1,9 +1,10 @@
 //! Attempts that a limiter parks instead of refusing: first come, first served, in one line or in one per key.
-//! Those that it delays have been charged, and wait for their instant in no line.
+//! Those that it delays have been charged, and wait for their instant in no line; so do those that it keeps before it
+//! tells them that they are refused, uncharged.
 
 use super::Engine;
 use super::calendar::Moment;
-use super::gate::Limits;
+use super::gate::{Limits, Refusal};
 use super::live::{State, reference};
 use super::setup::Parking;
 use crate::observe::From;
@@ -118,6 +119,15 @@ impl Engine<'_> {
         self.wake_at(attempt, Some(until));
     }
 
+    /// An attempt that a limiter has refused is told so at `until`.
+    pub(super) fn hold(&mut self, attempt: u32, refusal: Refusal, until: SimTime) {
+        let facts = &mut self.attempts[attempt];
+        facts.state = State::Held;
+        self.floor.gates[facts.gate as usize].held.insert(attempt, refusal);
+        self.floor.recorder.deferred(self.now, facts.ledger);
+        self.wake_at(attempt, Some(until));
+    }
+
     /// The head of a line is looked at again, or a delay is over.
     #[inline(never)]
     pub(super) fn wake(&mut self, attempt: u32) -> u64 {
@@ -126,6 +136,12 @@ impl Engine<'_> {
         if facts.state == State::Delayed {
             self.seek_room(attempt, From::Deferred);
             self.offer_behind(gate);
+            return story;
+        }
+        if facts.state == State::Held {
+            if let Some(refusal) = self.floor.gates[gate].held.remove(&attempt) {
+                self.reject_limited(attempt, From::Deferred, refusal);
+            }
             return story;
         }
         if !self.floor.gates[gate].parked.is_head(attempt) {

@@ -126,6 +126,11 @@ impl Engine<'_> {
                 self.give_back(number, &ask);
                 self.abandon(index, From::Deferred);
             }
+            // What is refused was not charged.
+            State::Held => {
+                self.floor.gates[number].held.remove(&index);
+                self.abandon(index, From::Deferred);
+            }
             // What is parked has not been charged yet.
             State::Deferred => {
                 self.leave_line(index);

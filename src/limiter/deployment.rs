@@ -6,8 +6,8 @@
 //! it runs the ideal limit on the same asks, and the differences are counted: *over-admitted* is what the ideal limit
 //! would have refused, *falsely refused* is what it would have passed.
 //!
-//! An ask reads when it arrives and starts when the store has answered, one latency later; the answer to a refusal is
-//! told at once. Latencies, gateways and crashes are drawn for the limit's asks one after the other.
+//! An ask reads when it arrives and starts when the store has answered, one latency later; a refusal is told at once, but
+//! for want of a lock after the longest wait for it. Latencies, gateways and crashes are drawn for the limit's asks one after the other.
 
 mod clock;
 mod deployed;

@@ -48,6 +48,10 @@ impl Limiter for Exempt {
         self.limiter.refuse(now, ask);
     }
 
+    fn holds(&self, now: SimTime, ask: &Ask) -> Nanos {
+        self.limiter.holds(now, ask)
+    }
+
     fn after_refusal(&self, now: SimTime, ask: &Ask, at: Option<SimTime>) -> Option<SimTime> {
         self.limiter.after_refusal(now, ask, at)
     }

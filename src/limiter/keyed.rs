@@ -9,7 +9,7 @@ use super::{Charge, Limiter, Options, Rule, Verdict, after_refusal};
 use crate::gauge::Reading;
 use crate::request::{Ask, End, KeyId, Keys, Knob};
 use crate::table::Table;
-use crate::time::SimTime;
+use crate::time::{Nanos, SimTime};
 
 /// Each new key looks at so many others, more than one, so that the forgetting keeps up with the coming.
 const LOOKS: usize = 4;
@@ -119,6 +119,11 @@ impl<R: Rule> Limiter for Keyed<R> {
         let cost = self.charge.asked(ask);
         let (rule, state) = self.of_mut(now, ask);
         rule.refuse(state, now, cost);
+    }
+
+    fn holds(&self, now: SimTime, ask: &Ask) -> Nanos {
+        let (rule, state) = self.of(ask);
+        rule.holds(state, now)
     }
 
     fn after_refusal(&self, now: SimTime, ask: &Ask, at: Option<SimTime>) -> Option<SimTime> {

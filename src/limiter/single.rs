@@ -5,7 +5,7 @@ use super::meter::Meter;
 use super::{Charge, Limiter, Rule, Verdict, after_refusal};
 use crate::gauge::Reading;
 use crate::request::{Ask, End, Knob};
-use crate::time::SimTime;
+use crate::time::{Nanos, SimTime};
 
 /// A limiter made of one rule and one state.
 #[derive(Clone, Debug)]
@@ -82,6 +82,10 @@ impl<R: Rule> Limiter for Single<R> {
         } else {
             self.rule.refuse(&mut self.state, now, cost);
         }
+    }
+
+    fn holds(&self, now: SimTime, _ask: &Ask) -> Nanos {
+        self.rule.holds(&self.state, now)
     }
 
     fn after_refusal(&self, now: SimTime, ask: &Ask, at: Option<SimTime>) -> Option<SimTime> {

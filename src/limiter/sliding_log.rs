@@ -219,6 +219,61 @@ impl Rule for SlidingLog {
 mod tests {
     use super::*;
 
+    /// Everything that was ever logged, looked through anew for each question.
+    #[derive(Default)]
+    struct Slow(Vec<(u64, u64)>);
+
+    impl Slow {
+        fn used(&self, log: &SlidingLog, now: u64) -> u64 {
+            let is_inside = |at: u64| match log.closed {
+                true => now - at <= log.window.0,
+                false => now - at < log.window.0,
+            };
+            self.0.iter().filter(|(at, _)| is_inside(*at)).map(|(_, cost)| cost).sum()
+        }
+    }
+
+    #[test]
+    fn it_decides_and_tells_as_a_list_of_everything_does() {
+        let mut seed = 1u64;
+        let mut draw = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        for history in 0..400 {
+            let (closed, count_rejected) = (history % 2 == 0, history % 4 < 2);
+            let log = SlidingLog { limit: 1 + draw(9), window: Nanos(1 + draw(50)), closed, count_rejected };
+            let (mut state, mut slow, mut now) = (log.fresh(), Slow::default(), 0);
+            for _ in 0..60 {
+                now += draw(20);
+                let cost = 1 + draw(log.limit);
+                let passes = slow.used(&log, now) + cost <= log.limit;
+                assert_eq!(
+                    log.check(&state, SimTime(now), cost) == Verdict::Pass,
+                    passes,
+                    "{log:?} {:?}",
+                    slow.0
+                );
+                if passes {
+                    log.take(&mut state, SimTime(now), cost);
+                } else {
+                    log.refuse(&mut state, SimTime(now), cost);
+                }
+                if passes || count_rejected {
+                    slow.0.push((now, cost));
+                }
+                let remaining = log.level(&state, SimTime(now)).credits;
+                assert_eq!(remaining, i128::from(log.limit.saturating_sub(slow.used(&log, now))));
+                if !passes {
+                    // Who comes again when told passes, and a nanosecond before would not.
+                    let first =
+                        (now + 1..).find(|at| slow.used(&log, *at) + cost <= log.limit).expect("it is old");
+                    assert_eq!(log.check(&state, SimTime(now), cost), Verdict::At(SimTime(first)), "{log:?}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn it_never_holds_more_than_its_limit() {
         for count_rejected in [false, true] {

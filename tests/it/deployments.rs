@@ -252,3 +252,33 @@ fn a_key_that_never_expires_is_not_found_to_be_gone_however_slow_the_store_is() 
     assert!(verdicts[..3].iter().all(|verdict| verdict.passes()), "{verdicts:?}");
     assert_eq!(verdicts[3..], [Verdict::Never; 2]);
 }
+
+#[test]
+fn who_cannot_have_the_lock_is_refused_when_it_has_waited_as_long_as_may_be() {
+    // The lock is held for two answers of a second each; others wait half a second for it at most.
+    let rows = crate::support::run(
+        "version = 1\nduration = '10s'\n[traffic.t]\nat = ['0s', '100ms', '1600ms', '1700ms']\nclient = 'c'\n\
+         [traffic.u]\nat = ['200ms']\nclient = 'hasty'\n[client.c]\n[client.hasty]\ntimeout = '300ms'\n\
+         [limiter.l]\nkind = 'gcra'\nrate = '100/s'\nburst = 50\n\
+         deployment = { access = 'lock', latency = '1s', lock_timeout = '500ms' }\n\
+         [downstream.d]\nconcurrency = 'unlimited'\nservice_time = '1ms'\n[policy.p]\nstages = ['l']\ndownstream = 'd'\n",
+    );
+    let ms = |at: SimTime| at.0 / 1_000_000;
+    let told: Vec<(u64, &str, u64)> = rows
+        .sorted_attempts()
+        .iter()
+        .map(|attempt| (ms(attempt.arrived), attempt.outcome, ms(attempt.ended)))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (0, "goodput", 1_001),
+            (100, "rejected", 600),
+            // Its caller left before it was told.
+            (200, "abandoned", 500),
+            // The lock is free at 2 s, which both can wait for; the first then has it until 4 s.
+            (1_600, "goodput", 3_001),
+            (1_700, "rejected", 2_200),
+        ]
+    );
+}

@@ -323,6 +323,14 @@ impl<R: Rule> Rule for Deployed<R> {
             && self.rule.is_idle(&state.stored, &fresh.stored, shown)
     }
 
+    /// Who can't have the lock waits for it as long as may be.
+    fn holds(&self, state: &State<R::State>, now: SimTime) -> Nanos {
+        match self.deployment.access {
+            Access::Lock { timeout } if self.turn(state, now).is_err() => timeout,
+            _ => Nanos::ZERO,
+        }
+    }
+
     fn counts_refusals(&self) -> bool {
         self.rule.counts_refusals()
     }
