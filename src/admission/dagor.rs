@@ -5,10 +5,14 @@
 //! A window lasts `window` or `requests` that came, whichever ends first. Overloaded is one in which what started had
 //! waited longer than `threshold` on average; then the next is to let in 5 % less than were let in, else 1 % more: the
 //! level moves step by step through the window's own histogram until it would have, and after a window that let nobody in
-//! to the next priority that came. Calls without a user have one each. Source: H. Zhou and others, Overload
-//! Control for Scaling WeChat Microservices, SoCC 2018. Calls between services, which inherit priorities and hear levels,
-//! are not modelled here: the level is that of the service itself.
+//! to the next priority that came. Calls without a user have one each.
+//!
+//! With `callers` the service feeds its level to so many of them: each hears it with every answer of its own, a refusal
+//! too, and turns away by what it heard last (`caller`). A call keeps its priority through all its attempts, which is
+//! made of its class and its user alone. Source: H. Zhou and others, Overload Control for Scaling WeChat Microservices,
+//! SoCC 2018.
 
+use super::sessions::Sessions;
 use super::{Admission, Cast, Denial, Entrant, Habits, Plan, Scene};
 use crate::gauge::{Gauge, Reading};
 use crate::request::{Ask, End, Reason};
@@ -28,6 +32,8 @@ pub struct Settings {
     pub alpha: f64,
     /// The share that is let in more after another.
     pub beta: f64,
+    /// The callers that hear the level; `None` feeds it to nobody.
+    pub callers: Option<Sessions>,
 }
 
 /// Levels of users within a tier.
@@ -47,6 +53,7 @@ impl Plan for Settings {
             tier_of: cast.priorities.iter().map(tier).collect(),
             came: vec![0; levels],
             level: levels - 1,
+            heard: vec![levels - 1; self.callers.map_or(0, |callers| callers.count as usize)],
             admitted: 0,
             requests: 0,
             started: 0,
@@ -67,6 +74,8 @@ pub struct Dagor {
     came: Vec<u64>,
     /// The last compound priority that is let in.
     level: usize,
+    /// By caller, the level that it heard last.
+    heard: Vec<usize>,
     admitted: u64,
     requests: u64,
     /// How many started in this window, and how long they had waited together.
@@ -82,6 +91,13 @@ impl Dagor {
         let who = if ask.user == 0 { ask.dice.0 } else { u64::from(ask.user) << 32 };
         let user = Dice(who ^ (now.0 / HOUR)).bits(Purpose::Policy, 0) as usize % USERS;
         self.tier_of[ask.class.0 as usize] * USERS + user
+    }
+
+    /// The caller of a call has an answer.
+    fn answer(&mut self, ask: &Ask) {
+        if let Some(callers) = self.settings.callers {
+            self.heard[callers.of(ask)] = self.level;
+        }
     }
 
     fn end_window(&mut self, now: SimTime) {
@@ -111,7 +127,8 @@ impl Dagor {
 
 impl Admission for Dagor {
     fn habits(&self) -> Habits {
-        Habits { sheds: true, keeps_time: true, ..Habits::default() }
+        let minds_losses = self.settings.callers.is_some();
+        Habits { sheds: true, keeps_time: true, minds_losses, ..Habits::default() }
     }
 
     fn sheds(&mut self, now: SimTime, entrant: &Entrant<'_>, _scene: &Scene) -> Option<Denial> {
@@ -119,12 +136,17 @@ impl Admission for Dagor {
             self.end_window(now);
         }
         let priority = self.priority(now, entrant.ask);
+        let heard = self.settings.callers.map(|callers| self.heard[callers.of(entrant.ask)]);
+        if heard.is_some_and(|heard| heard < priority) {
+            return Some(Denial { reason: Reason::Shed, scope: "caller" });
+        }
         self.came[priority] += 1;
         self.requests += 1;
         if priority <= self.level {
             self.admitted += 1;
             return None;
         }
+        self.answer(entrant.ask);
         Some(Denial { reason: Reason::Shed, scope: "level" })
     }
 
@@ -134,8 +156,15 @@ impl Admission for Dagor {
         self.waited += u128::from(entrant.waited.0);
     }
 
-    fn settle(&mut self, now: SimTime, _entrant: &Entrant<'_>, _end: End) {
+    fn settle(&mut self, now: SimTime, entrant: &Entrant<'_>, _end: End) {
         self.in_use.down(now, 1);
+        self.answer(entrant.ask);
+    }
+
+    fn lost(&mut self, _now: SimTime, entrant: &Entrant<'_>, reason: Option<Reason>) {
+        if reason.is_some() {
+            self.answer(entrant.ask);
+        }
     }
 
     fn alarm(&self) -> Option<SimTime> {

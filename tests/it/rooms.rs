@@ -66,7 +66,7 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     ("queue_delay", &["threshold = '100ms'", "threshold = '1s'\nstep = '80ms'"]),
     ("utilization_shedder", &["", "interval = '50ms'\nshed_above = 0.2\nrestore_below = 0.1"]),
-    ("dagor", &["", "requests = 7\nthreshold = '1ms'"]),
+    ("dagor", &["", "requests = 7\nthreshold = '1ms'", "requests = 7\nthreshold = '1ms'\ncallers = 3"]),
     (
         "overload_manager",
         &[

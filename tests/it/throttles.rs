@@ -277,6 +277,31 @@ fn dagor_lets_in_again_after_it_has_shut_everybody_out() {
     assert!((1..150).contains(&fewer), "{fewer}");
 }
 
+#[test]
+fn callers_that_hear_dagors_level_turn_away_before_they_call() {
+    // Half again as many calls as there are slots for, from ten callers.
+    let shed = |more: &str| {
+        let rows = run(&format!(
+            "version = 1\nduration = '60s'\n[class.interactive]\npriority = 10\n[class.batch]\n\
+             [traffic.t]\nrate = '75/s'\nclass = 'interactive'\nuser = {{ count = 5000 }}\ntenant = {{ count = 10 }}\n\
+             [traffic.u]\nrate = '75/s'\nclass = 'batch'\nuser = {{ count = 5000 }}\ntenant = {{ count = 10 }}\n\
+             [admission.a]\nkind = 'dagor'\n{more}\n[queue.q]\nmax_length = 'unlimited'\n\
+             [downstream.d]\nconcurrency = 10\nservice_time = {{ dist = 'exponential', mean = '100ms' }}\n\
+             [policy.p]\nstages = ['a']\nqueue = 'q'\ndownstream = 'd'\n"
+        ));
+        let attempts = rows.sorted_attempts();
+        let by = |scope: &str| attempts.iter().filter(|attempt| attempt.scope == scope).count();
+        let people = attempts.iter().filter(|attempt| attempt.class == "interactive");
+        let served = people.clone().filter(|attempt| attempt.outcome == "goodput").count();
+        (by("caller"), by("level"), served as f64 / people.count() as f64)
+    };
+    let (none, level, _) = shed("");
+    assert!(none == 0 && 1_000 < level, "{none} and {level}");
+    let (caller, level, people) = shed("callers = 10");
+    assert!(3 * level < caller, "{caller} by callers, {level} by the service");
+    assert!(0.9 < people, "{people}");
+}
+
 /// A downstream of ten slots and 100 ms under 150 calls a second, half of them interactive; how long the interactive
 /// ones waited, and the shares of each class that were served.
 fn overloaded(stage: &str) -> (u64, [f64; 2]) {

@@ -2,10 +2,13 @@
 
 use super::admission::stage;
 use super::bounds::{in_order, within};
+use super::options::keys;
 use super::{Kind, Page, StageSpec};
 use crate::admission::overload_manager::{self, Resource, Trigger};
 use crate::admission::pid_shedder::{self, Law};
+use crate::admission::sessions::Sessions;
 use crate::admission::{dagor, queue_delay, utilization_shedder};
+use crate::request::Key;
 use crate::scenario::client::not_zero;
 use crate::section::{Section, Share};
 use crate::time::Nanos;
@@ -58,8 +61,8 @@ pub(super) const DAGOR: Kind = Kind {
         question: "Who is shed first, so that a user's calls get through together or not at all?",
         formula: "A window of 1 s or 2,000 calls is overloaded if what started had waited more than `threshold` on average; \
             then admitted · (1 − alpha) are to come in next, else admitted · (1 + beta); the level (tier, user) moves \
-            through the window's histogram until they would. Users have 128 levels, by a hash of user and hour. Levels \
-            that are fed to callers are not modelled.",
+            through the window's histogram until they would. Users have 128 levels, by a hash of user and hour. With \
+            `callers` each of them hears the level with its answers, and turns away by it before it calls.",
         source: "H. Zhou and others, Overload Control for Scaling WeChat Microservices, SoCC 2018",
         dialects: &[],
         examples: &[],
@@ -72,7 +75,14 @@ pub(super) const DAGOR: Kind = Kind {
         let threshold = s.get_or("threshold", Nanos::millis(20), "above this mean wait it is overloaded");
         let Share(alpha) = s.get_or("alpha", Share(0.05), "the share let in less after an overloaded window");
         let Share(beta) = s.get_or("beta", Share(0.01), "the share let in more after another");
-        stage(s, dagor::Settings { window: window.max(Nanos(1)), requests, threshold, alpha, beta })
+        let callers: Option<u64> = s.get(
+            "callers",
+            "how many callers hear the level with each answer; it is told to nobody unless said",
+        );
+        let callers = callers.map(|count| within(s, "callers", count, 1, 1 << 20));
+        let key = keys(s).unwrap_or(Key::Tenant.into());
+        let callers = callers.map(|count| Sessions { count: count.clamp(1, 1 << 20), key });
+        stage(s, dagor::Settings { window: window.max(Nanos(1)), requests, threshold, alpha, beta, callers })
     },
 };
 
