@@ -41,6 +41,7 @@ const ROWS: &[&str] = &[
     "kind = 'seda'",
     "kind = 'authenticate'\nshare = 0.1",
     "kind = 'async_bulkhead_llm'\nmax_concurrent = 24\nbudget = 100\nshare.interactive = { protected_concurrent = 8 }",
+    "kind = 'floor_lending'\nlimit = 24\nshare.interactive = { floor = 8 }",
     "kind = 'gie_saturation'\nkv_tokens = 1000",
     "kind = 'litellm_priority'\nrpm = 60000\nshare.interactive = { weight = 0.7 }",
 ];

@@ -29,6 +29,7 @@ pub mod envoy_gradient;
 pub mod estimator;
 mod exempt;
 pub mod failsafe_adaptive;
+pub mod floor_lending;
 pub mod gie_saturation;
 pub mod go_zero_shedder;
 pub mod gradient;

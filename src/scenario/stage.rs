@@ -148,6 +148,7 @@ pub const KINDS: &[Kind] = &[
     clients::SEDA,
     clients::AUTHENTICATE,
     llm::ASYNC_BULKHEAD,
+    llm::FLOOR_LENDING,
     llm::GIE_SATURATION,
     llm::LITELLM,
 ];

@@ -326,3 +326,44 @@ fn levels_borrow_what_is_idle_and_have_their_own_back_when_they_want_it() {
     stage.settle(second(20), &entrant(&batch, 5, false), End::Completed(Nanos(1)));
     assert_eq!(stage.admit(second(20), &entrant(&batch, 40, false)), Answer::Pass);
 }
+
+#[test]
+fn a_floor_is_lent_when_all_gateways_are_idle_and_back_when_what_was_lent_has_drained() {
+    // One gateway of four slots, two of which are kept for people.
+    let mut stage =
+        room("kind = 'floor_lending'\nlimit = 4\ngateways = 1\nshare.interactive = { floor = 2 }");
+    let ms = |count: u64| SimTime(count * 1_000_000);
+    let (batch, person) = (call(BATCH, 1, 1), call(INTERACTIVE, 1, 1));
+    let entrant = |ask, place| Entrant { place, ..Entrant::first(ask) };
+    let come = |stage: &mut Box<dyn Admission>, now: SimTime, entrant: Entrant<'_>| {
+        assert_eq!(stage.sheds(now, &entrant, &Scene::default()), None);
+        let passes = stage.admit(now, &entrant) == Answer::Pass;
+        if passes {
+            stage.take(now, &entrant);
+        }
+        passes
+    };
+    let ring_until = |stage: &mut Box<dyn Admission>, until: SimTime| {
+        while let Some(at) = stage.alarm().filter(|at| *at <= until) {
+            stage.ring(at, &Scene::default());
+        }
+    };
+    assert!(come(&mut stage, ms(0), entrant(&batch, 0)));
+    assert!(come(&mut stage, ms(0), entrant(&batch, 1)));
+    assert!(!come(&mut stage, ms(0), entrant(&batch, 2)), "two are kept");
+    // Idle for a second at the report at 1 s; prepared, and committed two latencies of 5 ms later.
+    ring_until(&mut stage, ms(1_009));
+    assert!(!come(&mut stage, ms(1_009), entrant(&batch, 2)));
+    ring_until(&mut stage, ms(1_010));
+    assert!(come(&mut stage, ms(1_010), entrant(&batch, 2)));
+    // A person comes, and takes the last slot; the floor is called back, and nobody else gets any more of it.
+    assert!(come(&mut stage, ms(1_100), entrant(&person, 3)));
+    stage.settle(ms(1_200), &entrant(&person, 3), End::Completed(Nanos(1)));
+    assert!(!come(&mut stage, ms(1_200), entrant(&batch, 4)), "three of two are at work");
+    // One of batch ends: it has drained, and one latency later the floor is their own, to be lent again.
+    stage.settle(ms(1_300), &entrant(&batch, 0), End::Completed(Nanos(1)));
+    ring_until(&mut stage, ms(2_509));
+    assert!(!come(&mut stage, ms(2_509), entrant(&batch, 4)));
+    ring_until(&mut stage, ms(2_510));
+    assert!(come(&mut stage, ms(2_510), entrant(&batch, 4)));
+}

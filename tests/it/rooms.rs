@@ -92,6 +92,13 @@ const CASES: &[(&str, &[&str])] = &[
             "max_concurrent = 6\nbudget = 12000\nshare.interactive = { protected_concurrent = 2, protected_tokens = 4000 }\nshare.batch = { max_concurrent = 3, max_tokens = 5000 }",
         ],
     ),
+    (
+        "floor_lending",
+        &[
+            "limit = 6\ngateways = 2\nshare.interactive = { floor = 3 }",
+            "limit = 9\nshare.interactive = { floor = 4 }\nshare.batch = { floor = 3 }\nidle = '50ms'\nreport = '20ms'",
+        ],
+    ),
     ("gie_saturation", &["kv_tokens = 5000", "detector = 'concurrency'\nmax_in_flight = 2"]),
     ("litellm_priority", &["rpm = 9", "tpm = 9000\nshare.interactive = { weight = 0.8 }\nthreshold = 0.1"]),
     ("pid_shedder", &["", "dialect = 'plain'\ntarget_utilization = 0.4\nkd = 0.1"]),

@@ -1,11 +1,11 @@
-//! Gates of LLM gateways: `"async_bulkhead_llm"`, `"gie_saturation"` and `"litellm_priority"`.
+//! Gates of LLM gateways: `"async_bulkhead_llm"`, `"floor_lending"`, `"gie_saturation"` and `"litellm_priority"`.
 
 use super::admission::{naming, stage};
 use super::bounds::within;
 use super::token_budget::read_estimator;
 use super::{Kind, Page, StageSpec};
 use crate::admission::gie_saturation::{self, Detector};
-use crate::admission::{async_bulkhead_llm, litellm_priority};
+use crate::admission::{async_bulkhead_llm, floor_lending, litellm_priority};
 use crate::scenario::client::not_zero;
 use crate::section::{At, Section, Share};
 use crate::time::Nanos;
@@ -23,6 +23,19 @@ pub(super) const ASYNC_BULKHEAD: Kind = Kind {
         examples: &[],
     },
     read: read_async_bulkhead,
+};
+
+pub(super) const FLOOR_LENDING: Kind = Kind {
+    name: "floor_lending",
+    about: "keeps floors of classes over several gateways, and lends them while nobody wants them",
+    page: Page {
+        question: "Can gateways that share nothing but a controller lend what a class is guaranteed, and how fast is it back?",
+        formula: "A class starts below its floor while its gateway has a slot; beyond it while what all use beyond their             floors is less than what no floor keeps and what is lent. Lent: all gateways idle for `idle`, prepared,             committed 2 · latency later if idle still. Back: the class comes, what was lent drains, one latency later.",
+        source: "mofluxhq/moflux-bench",
+        dialects: &[],
+        examples: &[],
+    },
+    read: read_floor_lending,
 };
 
 pub(super) const GIE_SATURATION: Kind = Kind {
@@ -119,6 +132,35 @@ fn read_async_bulkhead(s: &mut Section) -> StageSpec {
         reports_usage,
     };
     naming(s, settings, classes)
+}
+
+fn read_floor_lending(s: &mut Section) -> StageSpec {
+    let limit: u64 = s.need("limit", "slots of all gateways together");
+    let gateways = s.get_or("gateways", 3u64, "how many gateways have a part of them");
+    within(s, "gateways", gateways, 1, 1 << 16);
+    if limit < gateways && !s.is_description() {
+        let what = format!("`{}` has {limit} slots for {gateways} gateways", s.path());
+        s.problem("limit", what, "write one for each at least");
+    }
+    let (mut floors, mut classes) = (Vec::new(), Vec::new());
+    for (class, mut share) in s.named("share", "the part of a class; others have what no floor keeps") {
+        classes.push(At { value: class.clone(), span: share.span() });
+        let floor = share.need("floor", "slots that are kept for it, over all gateways");
+        share.finish();
+        floors.push((class, floor));
+    }
+    let sum = floors.iter().fold(0u64, |sum, (_, floor): &(String, u64)| sum.saturating_add(*floor));
+    if limit < sum && !s.is_description() {
+        let what = format!("`{}` keeps {sum} slots of {limit}", s.path());
+        s.problem("limit", what, "raise `limit`, or lower the floors");
+    }
+    let idle = s.get_or("idle", Nanos::SECOND, "how long a class must have been idle on every gateway");
+    let report = s.get_or("report", Nanos::millis(500), "how often reports are looked at");
+    not_zero(s, "report", Some(report));
+    let latency = s.get_or("latency", Nanos::millis(5), "from the controller to a gateway or back");
+    let gateways = gateways.clamp(1, 1 << 16);
+    let report = report.max(Nanos(1));
+    naming(s, floor_lending::Settings { limit, gateways, floors, idle, report, latency }, classes)
 }
 
 fn read_saturation(s: &mut Section) -> StageSpec {
