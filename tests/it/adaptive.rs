@@ -309,3 +309,30 @@ fn at_low_traffic_none_but_a_measuring_envoy_turns_anybody_away() {
     let rows = at_work("25/s", "kind = 'envoy_gradient'\ninterval = '5s'");
     assert!(rows.ends.iter().any(|end| end.outcome == "rejected"));
 }
+
+#[test]
+fn a_least_limit_above_what_there_is_room_for_never_recovers_and_one_below_does() {
+    // Five slots of 100 ms, four times as many calls, and answers that count within 300 ms. With a hundred in flight each
+    // takes two seconds.
+    let run = |least: u64| {
+        run(&format!(
+            "version = 1\nduration = '10m'\nseed = 3\n[class.default]\ndeadline = '300ms'\n[traffic.t]\nrate = '200/s'\n\
+             [admission.a]\nkind = 'envoy_gradient'\nmin_concurrency = {least}\n\
+             [downstream.d]\nconcurrency = 5\nbacklog = 'unlimited'\nservice_time = '100ms'\n\
+             [policy.p]\nstages = ['a']\ndownstream = 'd'\n"
+        ))
+    };
+    let goodput = |rows: &Rows| {
+        let late = rows.sorted_attempts();
+        let late = late.iter().filter(|attempt| 300_000_000_000 <= attempt.arrived.0);
+        late.filter(|attempt| attempt.outcome == "goodput").count() as f64 / 300.0
+    };
+    let (high, low) = (run(100), run(3));
+    assert_eq!(goodput(&high), 0.0);
+    assert!(15.0 < goodput(&low), "{}", goodput(&low));
+    for (rows, least) in [(&high, 100.0), (&low, 3.0)] {
+        let limits = rows.gauges.iter().filter(|(_, _, gauge, _)| *gauge == "limit");
+        assert!(limits.clone().count() > 100);
+        assert!(limits.clone().all(|(.., reading)| least <= reading.min), "it never falls below the least");
+    }
+}

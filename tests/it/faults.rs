@@ -376,3 +376,41 @@ fn a_gap_of_whole_seconds_lets_fewer_pass_or_all() {
     assert_eq!(admitted_in_an_hour("7/60s"), 400, "6.67 a minute");
     assert_eq!(admitted_in_an_hour("200/60s"), 36_000, "all");
 }
+
+#[test]
+fn strict_priority_that_starves_a_class_is_reported_and_shares_do_not_starve() {
+    let run = |queue: &str| {
+        let dir = tempfile::tempdir().expect("a folder");
+        let scenario = dir.path().join("s.toml");
+        let text = format!(
+            "version = 1\nduration = '3m'\n[class.high]\npriority = 1\n[class.low]\n\
+             [traffic.high]\nrate = '100/s'\nclass = 'high'\n[traffic.low]\nrate = '20/s'\nclass = 'low'\n\
+             [queue.q]\n{queue}\nmax_length = 500\non_overflow = 'oldest'\n\
+             [downstream.d]\nconcurrency = 10\nservice_time = '102ms'\n[policy.p]\nqueue = 'q'\ndownstream = 'd'\n"
+        );
+        std::fs::write(&scenario, text).expect("written");
+        let output = assert_cmd::Command::cargo_bin("tidegate")
+            .expect("it is built")
+            .arg("run")
+            .arg(&scenario)
+            .args(["--charts", "none", "-o"])
+            .arg(dir.path().join("run"))
+            .output()
+            .expect("it runs");
+        let said = String::from_utf8(output.stdout).expect("text");
+        let mut summary = csv::Reader::from_path(dir.path().join("run/summary.csv")).expect("a summary");
+        let rows: Vec<std::collections::BTreeMap<String, String>> =
+            summary.deserialize().map(|row| row.expect("a row")).collect();
+        let low = rows.iter().find(|row| row["class"] == "low").expect("the class");
+        let number = |column: &str| low[column].parse::<f64>().expect("a number");
+        (said, number("starved_s"), number("goodput_count"))
+    };
+    let (said, starved, goodput) = run("kind = 'priority'");
+    assert!(100.0 < starved && goodput < 200.0, "{starved} s, {goodput}");
+    assert!(said.contains("class `low` had work for") && said.contains("and got nothing done"), "{said}");
+    for queue in ["kind = 'sfq'\nkey = 'class'", "kind = 'priority'\nageing = '100ms'"] {
+        let (said, starved, goodput) = run(queue);
+        assert!(starved < 10.0 && 500.0 < goodput, "{queue}: {starved} s, {goodput}");
+        assert!(!said.contains("got nothing done"), "{said}");
+    }
+}
