@@ -268,7 +268,7 @@ fn at_a_spike_credits_recover_before_levels_and_levels_before_response_times() {
     let breakwater = recovery_ms("kind = 'breakwater'\nsessions = 1000");
     let dagor = recovery_ms("kind = 'dagor'\nthreshold = '80us'");
     let seda =
-        recovery_ms("kind = 'seda'\nsessions = 1000\nleast = 200.0\nincrease = 400.0\ntimeout = '20ms'");
+        recovery_ms("kind = 'seda'\nsessions = 1000\nleast = '200/s'\nincrease = 400.0\ntimeout = '20ms'");
     println!("recovered after {breakwater}, {dagor} and {seda} ms");
     assert!(breakwater < 20, "{breakwater}");
     assert!(breakwater < dagor && dagor < 700, "{dagor}");

@@ -82,7 +82,7 @@ const CASES: &[(&str, &[&str])] = &[
         ],
     ),
     ("breakwater", &["rtt = '20ms'\nsessions = 2", "rtt = '1s'\ntarget = '50ms'\nkey = 'tenant'\na = 1.0"]),
-    ("seda", &["sessions = 2\nresponses = 3\ntarget = '100ms'\nleast = 9.0"]),
+    ("seda", &["sessions = 2\nresponses = 3\ntarget = '100ms'\nleast = '9/s'"]),
     ("authenticate", &["share = '30%'"]),
     (
         "async_bulkhead_llm",

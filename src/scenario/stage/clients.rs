@@ -2,7 +2,7 @@
 
 use super::admission::stage;
 use super::bounds::within;
-use super::options::keys;
+use super::options::{PerSecond, keys};
 use super::{Kind, Page, StageSpec};
 use crate::admission::sessions::Sessions;
 use crate::admission::{authenticate, breakwater, seda};
@@ -85,8 +85,10 @@ fn read_seda(s: &mut Section) -> StageSpec {
     let responses = s.get_or("responses", 100u64, "so many responses make a sample");
     within(s, "responses", responses, 1, 100_000);
     let timeout = length(s, "timeout", Nanos::millis(1), "so long after the last sample fewer do");
-    let least = s.get_or("least", 2.0, "the least rate of a client, in calls per second");
-    within(s, "least", least, 1e-6, 1e9);
+    let PerSecond(least) = s.get_or("least", PerSecond(2.0), "the least rate of a client");
+    if !(0.0 < least && least <= 1e9) {
+        s.problem("least", format!("`{}` paces nobody", s.path_of("least")), "write a rate such as `2/s`");
+    }
     let increase = s.get_or("increase", 4.0, "how fast rates rise, in calls per second and unit of error");
     within(s, "increase", increase, 0.0, 1e9);
     let responses = responses.clamp(1, 100_000);
