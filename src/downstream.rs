@@ -5,9 +5,10 @@
 //! 1. `has_room` is pure and changes only by `start`, `leave` or `change`.
 //! 2. Every `start` is followed by exactly one `leave`, when the work finishes or is taken back.
 //! 3. What `start` doesn't begin waits inside, in a backlog, until `next` names it; `next` is asked after each `leave`
-//!    and `change` until it names nobody, and each that it names begins at that instant.
+//!    and `change` until it names nobody, and each that it names begins at that instant, or goes on if it was paused.
 
 mod backlog;
+pub mod preemptive;
 pub mod service;
 pub mod slots;
 
@@ -62,8 +63,12 @@ pub trait Downstream: Send {
     }
     /// The work of one that begins after it has waited inside.
     fn begin(&mut self, now: SimTime, ask: &Ask, attempt: u32) -> Work;
-    /// One leaves, finished or not.
-    fn leave(&mut self, now: SimTime);
+    /// One leaves that had begun, finished or not.
+    fn leave(&mut self, now: SimTime, place: u32);
+    /// Whether one that had begun has had to make way for another, so that it doesn't finish when it would have.
+    fn is_paused(&self, _place: u32) -> bool {
+        false
+    }
     /// One leaves that still waits inside.
     fn withdraw(&mut self, _now: SimTime, _place: u32) {}
     /// How many it works on.
@@ -135,8 +140,12 @@ impl Downstream for AnyDownstream {
         whichever!(self, downstream => downstream.begin(now, ask, attempt))
     }
     #[inline(always)]
-    fn leave(&mut self, now: SimTime) {
-        whichever!(self, downstream => downstream.leave(now))
+    fn leave(&mut self, now: SimTime, place: u32) {
+        whichever!(self, downstream => downstream.leave(now, place))
+    }
+    #[inline(always)]
+    fn is_paused(&self, place: u32) -> bool {
+        whichever!(self, downstream => downstream.is_paused(place))
     }
     fn withdraw(&mut self, now: SimTime, place: u32) {
         whichever!(self, downstream => downstream.withdraw(now, place))

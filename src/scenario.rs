@@ -153,8 +153,6 @@ fn read<'a>(s: &mut Section<'a>, files: Option<&Document>) -> Scenario {
     let queues = s.named("queue", "where work waits for room");
     let queue_names = Directory::new("queue", log, &queues);
     let queues: Vec<_> = queues.into_iter().map(|(name, s)| Queue::read(name, s, &class_names)).collect();
-    let mut classes: Vec<Class> =
-        classes.into_iter().map(|(name, s)| Class::read(name, s, &queues)).collect();
     let clients = s.named("client", "what callers do around each call");
     let client_names = Directory::new("client", log, &clients);
     let clients = clients.into_iter().map(|(name, s)| client::Client::read(name, s)).collect();
@@ -163,6 +161,12 @@ fn read<'a>(s: &mut Section<'a>, files: Option<&Document>) -> Scenario {
     let downstreams: Vec<_> =
         downstreams.into_iter().map(|(name, s)| downstream::Downstream::read(name, s, files)).collect();
     let (stage_names, stages) = read_stages(s, log);
+    let by_priority = queues.iter().any(Queue::looks_at_priority)
+        || downstreams.iter().any(|downstream| downstream.preempts)
+        || stages.iter().any(|stage| stage.spec.looks_at_priority());
+    let by_weight = queues.iter().any(Queue::looks_at_weight);
+    let mut classes: Vec<Class> =
+        classes.into_iter().map(|(name, s)| Class::read(name, s, by_priority, by_weight)).collect();
 
     let traffics = s.named("traffic", "who calls, and when");
     let traffic_names = Directory::new("traffic", log, &traffics);
@@ -302,7 +306,7 @@ fn read_time(s: &mut Section) -> Time {
 }
 
 impl Class {
-    fn read(name: String, mut s: Section, queues: &[Queue]) -> Class {
+    fn read(name: String, mut s: Section, by_priority: bool, by_weight: bool) -> Class {
         let class = Class {
             name,
             priority: s.get_or("priority", 0, "the larger, the more important"),
@@ -311,15 +315,13 @@ impl Class {
                 .get("deadline", "how long after its birth a call's answer is of use; for ever unless said"),
         };
         client::not_zero(&s, "deadline", class.deadline);
-        let (by_priority, by_weight) =
-            (queues.iter().any(Queue::looks_at_priority), queues.iter().any(Queue::looks_at_weight));
         for (key, matters, kind) in [
-            ("priority", by_priority, "`kind = \"priority\"`"),
-            ("weight", by_weight, "`kind = \"sfq\"` and `key = \"class\"`"),
+            ("priority", by_priority, "queue of `kind = \"priority\"`, or a stage that looks at it"),
+            ("weight", by_weight, "queue of `kind = \"sfq\"` and `key = \"class\"`"),
         ] {
             if s.has(key) && !matters {
-                let what = format!("`{}` changes nothing: no queue looks at it", s.path_of(key));
-                s.warning(key, what, format!("take it out, or define a queue with {kind}"));
+                let what = format!("`{}` changes nothing: nothing looks at it", s.path_of(key));
+                s.warning(key, what, format!("take it out, or define a {kind}"));
             }
         }
         if class.weight == 0 {

@@ -42,6 +42,10 @@ const USERS: usize = 128;
 const HOUR: u64 = 3_600_000_000_000;
 
 impl Plan for Settings {
+    fn looks_at_priority(&self) -> bool {
+        true
+    }
+
     fn build(&self, cast: &Cast<'_>) -> Box<dyn Admission> {
         let mut tiers: Vec<i32> = cast.priorities.to_vec();
         tiers.sort_unstable_by(|a, b| b.cmp(a));

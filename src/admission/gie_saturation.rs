@@ -42,6 +42,10 @@ pub enum Detector {
 }
 
 impl Plan for Settings {
+    fn looks_at_priority(&self) -> bool {
+        true
+    }
+
     fn build(&self, cast: &Cast<'_>) -> Box<dyn Admission> {
         Box::new(GieSaturation {
             settings: self.clone(),

@@ -9,6 +9,10 @@ use std::fmt::Debug;
 pub trait Plan: Debug + Send + Sync {
     /// A stage that nothing has used yet, bare of what is wrapped around any.
     fn build(&self, cast: &Cast<'_>) -> Box<dyn Admission>;
+    /// Whether priorities of classes matter to it.
+    fn looks_at_priority(&self) -> bool {
+        false
+    }
     /// What holds for a key that an event may change, when no event does; `None` if there is no such key.
     fn knob(&self, _key: &str) -> Option<Knob> {
         None

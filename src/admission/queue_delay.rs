@@ -20,6 +20,10 @@ pub struct Settings {
 }
 
 impl Plan for Settings {
+    fn looks_at_priority(&self) -> bool {
+        self.step > Nanos::ZERO
+    }
+
     fn build(&self, cast: &Cast<'_>) -> Box<dyn Admission> {
         let highest = cast.priorities.iter().copied().max().unwrap_or(0);
         let threshold = |priority: &i32| {

@@ -23,6 +23,10 @@ pub struct Settings {
 }
 
 impl Plan for Settings {
+    fn looks_at_priority(&self) -> bool {
+        true
+    }
+
     fn build(&self, cast: &Cast<'_>) -> Box<dyn Admission> {
         let mut tiers: Vec<i32> = cast.priorities.to_vec();
         tiers.sort_unstable();

@@ -112,7 +112,7 @@ impl Downstream for Slots {
     }
 
     #[inline]
-    fn leave(&mut self, now: SimTime) {
+    fn leave(&mut self, now: SimTime, _place: u32) {
         self.busy.down(now, 1);
     }
 

@@ -202,7 +202,7 @@ impl Post<'_> {
     pub(super) fn leave(&mut self, index: u32, attempt: &Attempt, end: End) {
         let (now, gate, ask) = (self.now, &mut self.live.gate, &attempt.ask);
         if attempt.began {
-            self.downstream.leave(now);
+            self.downstream.leave(now, index);
         } else {
             self.downstream.withdraw(now, index);
         }

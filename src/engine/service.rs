@@ -4,6 +4,7 @@ use super::Engine;
 use super::calendar::Moment;
 use super::live::{State, reference};
 use crate::client::Failure;
+use crate::downstream::Downstream;
 use crate::observe::{From, Refuser, RequestRow, Served, Times};
 use crate::queue::Queue;
 use crate::request::{End, Reason};
@@ -40,6 +41,9 @@ impl Engine<'_> {
     pub(super) fn finish(&mut self, index: u32) -> u64 {
         let now = self.now;
         let attempt = &mut self.attempts[index];
+        if self.floor.post(now, attempt.gate).downstream.is_paused(index) {
+            return attempt.story(); // it finishes later, once it has gone on
+        }
         let (took, orphan) = (now - attempt.started, attempt.orphan);
         let how = match (attempt.fails, orphan || attempt.deadline < now) {
             (true, _) => Served::Failed,

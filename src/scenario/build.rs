@@ -120,7 +120,7 @@ impl Prepared {
                 .filter_map(|change| gate::change(scenario, policy, change))
                 .collect(),
             gates: vec![gate],
-            downstreams: vec![gate::downstream(downstream)],
+            downstreams: vec![gate::downstream(self, downstream)],
         })
     }
 

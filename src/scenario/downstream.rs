@@ -17,6 +17,8 @@ pub struct Downstream {
     pub concurrency: Option<u64>,
     /// How many it lets in beyond that, to wait inside; `None` is unlimited.
     pub backlog: Option<u64>,
+    /// Whether work of higher priority takes the slots of work of lower priority.
+    pub preempts: bool,
     /// How long work takes.
     pub service_time: Service,
     /// Share of attempts that fail.
@@ -41,6 +43,11 @@ impl Downstream {
             Limit(Some(0)),
             "how many it lets in beyond that, to wait inside: as the policy sees it they have started",
         );
+        let preempts = s.get_or(
+            "preempt",
+            false,
+            "whether work of a class of higher priority takes the slot of lower work, which goes on later",
+        );
         let service_time = read_service(&mut s, files);
         let error_rate: Share =
             s.get_or("error_rate", Share(0.0), "share of attempts that fail at their end");
@@ -51,6 +58,14 @@ impl Downstream {
             Some(false),
             "what a slowdown applies to: work started while it lasts, or running work too",
         );
+        if preempts && stretch_running {
+            let what = format!("`{}` pauses work, which a slowdown of running work can't reach", s.path());
+            s.problem("applies_to", what, "write `applies_to = \"started\"`, or take `preempt` out");
+        }
+        if preempts && backlog == Limit(Some(0)) && !s.is_description() {
+            let what = format!("`{}` has no backlog in which what is paused could wait", s.path());
+            s.problem("preempt", what, "add `backlog = \"unlimited\"`, or a number");
+        }
         let quota = s.section("quota", "what it refuses by itself, as a provider of models does");
         let quota = quota.and_then(stage::Limit::read_quota);
         s.finish();
@@ -58,6 +73,7 @@ impl Downstream {
             name,
             concurrency: concurrency.0,
             backlog: backlog.0,
+            preempts,
             service_time,
             error_rate: error_rate.0,
             stretch_running,

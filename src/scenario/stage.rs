@@ -252,6 +252,11 @@ impl StageSpec {
         }
     }
 
+    /// Whether priorities of classes matter to it.
+    pub fn looks_at_priority(&self) -> bool {
+        matches!(self, StageSpec::Admission(room) if room.plan.looks_at_priority())
+    }
+
     /// Whether calls wait before it instead of being refused.
     pub fn waits(&self) -> bool {
         match self {

@@ -166,7 +166,7 @@ fn traffic_carries_who_what_and_how_much() {
         .replace("on_off = { on = \"1s\", off = \"1s\" }", "tenant = \"t7\"")
         .as_str(),
     );
-    assert_eq!(warnings, ["`class.gold.priority` changes nothing: no queue looks at it"]);
+    assert_eq!(warnings, ["`class.gold.priority` changes nothing: nothing looks at it"]);
     let chat = &scenario.traffics[0];
     assert_eq!(chat.tenant, Some(Who::Zipf { count: 40, exponent: 1.1 }));
     assert_eq!(chat.features, [("chat".into(), 0.7), ("search".into(), 0.3)]);

@@ -100,3 +100,33 @@ fn a_backlog_serves_as_the_same_queue_before_the_downstream_does() {
     assert_eq!(ends(&inside), ends(&before));
     assert!(inside.sorted_attempts().iter().any(|attempt| attempt.outcome == "rejected"));
 }
+
+#[test]
+fn work_that_is_paused_is_kept_account_of_whatever_happens_to_it() {
+    // Every run balances its accounts; here paused work is given up, taken back, hit by an outage and slowed down.
+    for cancel in [false, true] {
+        let rows = crate::support::run(&format!(
+            "version = 1\nduration = '60s'\n[class.high]\npriority = 5\n[class.mid]\npriority = 1\n[class.low]\n\
+             [traffic.h]\nrate = '8/s'\nclass = 'high'\nclient = 'c'\n[traffic.m]\nrate = '10/s'\nclass = 'mid'\nclient = 'c'\n\
+             [traffic.l]\nrate = '10/s'\nclass = 'low'\nclient = 'c'\n\
+             [client.c]\ntimeout = '1s'\ncancel = {cancel}\n[client.c.retry]\nmax_attempts = 3\non = ['timeout', 'error', '503']\n\
+             backoff = {{ base = '50ms' }}\n\
+             [downstream.d]\nconcurrency = 4\nbacklog = 40\npreempt = true\nerror_rate = '5%'\n\
+             service_time = {{ dist = 'exponential', mean = '200ms' }}\n\
+             [[event]]\nname = 'out'\nat = '20s'\nfor = '2s'\nset = {{ 'downstream.d.outage' = true }}\n\
+             [[event]]\nname = 'slow'\nat = '30s'\nfor = '5s'\nset = {{ 'downstream.d.slowdown' = 3 }}\n\
+             [[event]]\nname = 'fewer'\nat = '40s'\nfor = '5s'\nset = {{ 'downstream.d.concurrency' = 2 }}\n\
+             [policy.p]\ndownstream = 'd'\n"
+        ));
+        let attempts = rows.sorted_attempts();
+        let share = |class: &str| {
+            let all = attempts.iter().filter(|attempt| attempt.class == class && attempt.attempt == 1);
+            let count = all.count() as f64;
+            let good = attempts.iter().filter(|a| a.class == class && a.outcome == "goodput").count() as f64;
+            good / count
+        };
+        // A full backlog turns everybody away alike; of those inside the higher go first.
+        let [high, mid, low] = ["high", "mid", "low"].map(share);
+        assert!(0.4 < high && mid < high && low + 0.3 < mid, "{high} {mid} {low}");
+    }
+}

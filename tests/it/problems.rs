@@ -297,7 +297,7 @@ const WRONG_LINES: &[(usize, &str, &str)] = &[
     (
         21,
         "max_length = 4\n[class.gold]\npriority = 2\n[traffic.b]\nrate = \"1/s\"\nclass = \"gold\"",
-        "23:12 `class.gold.priority` changes nothing: no queue looks at it",
+        "23:12 `class.gold.priority` changes nothing: nothing looks at it",
     ),
     // Names.
     (5, "client = \"skd\"", "5:10 there is no client `skd`; did you mean `sdk`?"),

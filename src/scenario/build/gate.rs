@@ -3,6 +3,7 @@
 use super::{Prepared, queue};
 use crate::admission::{Admission, Cast};
 use crate::downstream::AnyDownstream;
+use crate::downstream::preemptive::Preemptive;
 use crate::downstream::slots::Slots;
 use crate::engine::{Change, Gate, Parking, Target};
 use crate::limiter::{Limiter, Options};
@@ -77,12 +78,15 @@ fn parking(options: &Options) -> Parking {
     }
 }
 
-pub(super) fn downstream(spec: &scenario::downstream::Downstream) -> AnyDownstream {
-    Slots::new(spec.concurrency, spec.service_time.clone())
-        .backlog(spec.backlog)
+pub(super) fn downstream(prepared: &Prepared, spec: &scenario::downstream::Downstream) -> AnyDownstream {
+    let slots = Slots::new(spec.concurrency, spec.service_time.clone())
         .error_rate(spec.error_rate)
-        .stretch_running(spec.stretch_running)
-        .into()
+        .stretch_running(spec.stretch_running);
+    if spec.preempts {
+        let preemptive = Preemptive::new(slots, spec.backlog, queue::priorities(prepared));
+        return AnyDownstream::Other(Box::new(preemptive));
+    }
+    slots.backlog(spec.backlog).into()
 }
 
 /// The change as it meets this policy; `None` if it changes something that the policy does not have.
