@@ -41,8 +41,11 @@ impl Engine<'_> {
     pub(super) fn finish(&mut self, index: u32) -> u64 {
         let now = self.now;
         let attempt = &mut self.attempts[index];
-        if self.floor.post(now, attempt.gate).downstream.is_paused(index) {
-            return attempt.story(); // it finishes later, once it has gone on
+        let story = attempt.story();
+        let gate = attempt.gate;
+        let post = &mut self.floor.post(now, gate);
+        if post.downstream.is_paused(index) {
+            return story; // it finishes later, once it has gone on
         }
         let (took, orphan) = (now - attempt.started, attempt.orphan);
         let how = match (attempt.fails, orphan || attempt.deadline < now) {
@@ -51,9 +54,6 @@ impl Engine<'_> {
             (false, false) => Served::Goodput,
         };
         let end = if how == Served::Failed { End::Failed(took) } else { End::Completed(took) };
-        let story = attempt.story();
-        let gate = attempt.gate;
-        let post = &mut self.floor.post(now, gate);
         post.leave(index, attempt, end);
         let times = Times { took, since_birth: now - attempt.born };
         post.recorder.served(now, attempt.ledger, gate as usize, how, times, &attempt.ask);
