@@ -106,6 +106,7 @@ impl Probe {
         if let Some(problems) = free_asks(&asks, &limiters, &texts) {
             return Err(Stop { problems, texts, told: false });
         }
+        screen.problems(&limiters.warnings, &texts);
         for (name, _) in limiters.named().filter(|(_, limit)| limit.options.wait) {
             screen.note(&format!("`{name}`: a list of asks has no queue, so what would wait is refused"));
         }

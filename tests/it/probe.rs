@@ -186,6 +186,13 @@ fn what_a_list_of_asks_cannot_show_is_said() {
     assert_eq!(output.status.code(), Some(0));
     let told = text(&output.stderr);
     assert!(told.contains("`gcra`: a list of asks has no queue, so what would wait is refused"), "{told}");
+    let output = probe("{ kind = 'warm_up', rate = '2M/s' }", "t_s\n0\n", &[]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        text(&output.stderr).contains("warning: `limiter.rate` is more than 100k/s"),
+        "{:?}",
+        output.stderr
+    );
     let output = probe("{ kind = 'provider_quota', rpm = 9, concurrency = 2 }", "t_s\n0\n", &[]);
     assert_eq!(output.status.code(), Some(3));
     let told = text(&output.stderr);

@@ -17,6 +17,8 @@ const ARGUMENT: &str = "LIMITER";
 pub struct Limiters {
     pub names: Vec<String>,
     pub limits: Vec<Limit>,
+    /// What is odd about them, and no mistake.
+    pub warnings: Problems,
 }
 
 impl Limiters {
@@ -43,13 +45,13 @@ impl Limiters {
         if sections.is_empty() && log.is_empty() {
             log.error(0..text.len(), "there is no limiter in the list", "add `{ kind = … }`");
         }
-        let mut limiters = Limiters { names: Vec::new(), limits: Vec::new() };
+        let mut limiters = Limiters { names: Vec::new(), limits: Vec::new(), warnings: Problems::default() };
         for section in sections {
             limiters.add(section, &log);
         }
         let any_error = log.any_error();
         let problems = Problems(log.into_problems());
-        if any_error { Err(problems) } else { Ok(limiters) }
+        if any_error { Err(problems) } else { Ok(Limiters { warnings: problems, ..limiters }) }
     }
 
     /// Each limiter with its name.
