@@ -152,8 +152,10 @@ pub trait Admission: Send {
     /// One that waited has left without starting.
     fn gave_up(&mut self, _now: SimTime, _entrant: &Entrant<'_>) {}
     /// One that `sheds` let in has ended without starting: turned away by a later stage, the queue or the downstream, or,
-    /// without a reason, left by its caller.
-    fn lost(&mut self, _now: SimTime, _entrant: &Entrant<'_>, _reason: Option<Reason>) {}
+    /// without a reason, left by its caller. Answers what it tells that one to wait, if it has a say in it.
+    fn lost(&mut self, _now: SimTime, _entrant: &Entrant<'_>, _reason: Option<Reason>) -> Option<Nanos> {
+        None
+    }
     /// Whether one that must wait says nothing of the next one, because each key has room of its own.
     fn per_key(&self) -> bool {
         false
@@ -162,8 +164,8 @@ pub trait Admission: Send {
     fn denial(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Denial {
         Denial::of(Reason::Concurrency)
     }
-    /// What it tells one to wait that it has turned away.
-    fn advise(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Option<Nanos> {
+    /// What it tells one to wait that it has turned away; it is asked once of each.
+    fn advise(&mut self, _now: SimTime, _entrant: &Entrant<'_>) -> Option<Nanos> {
         None
     }
     /// When it wants to be rung.

@@ -22,6 +22,7 @@ use crate::admission::Habits;
 use crate::client::Client;
 use crate::observe::{GateLayout, Recorder, Sink};
 use crate::problem::Problem;
+use crate::queue::Queue;
 use crate::time::{Nanos, SimTime};
 use crate::traffic::Known;
 use calendar::{Calendar, Due, Lane, Moment, Slot};
@@ -138,6 +139,9 @@ impl<'a> Engine<'a> {
         let live_gate = |(gate, layout): (Gate, &GateLayout)| LiveGate {
             habits: gate.admissions.iter().fold(Habits::default(), |habits, stage| habits.or(stage.habits())),
             alarms: vec![None; gate.admissions.len()],
+            queue_minds_ends: gate.queue.as_ref().is_some_and(|queue| queue.minds_ends()),
+            settles: !gate.admissions.is_empty()
+                || gate.queue.as_ref().is_some_and(|queue| queue.minds_ends()),
             gate,
             names: layout.stages.clone(),
             expiries: calendar.add_lane(),

@@ -82,6 +82,7 @@
 pub mod admission;
 pub mod client;
 pub mod dist;
+pub mod doubling;
 pub mod downstream;
 pub mod engine;
 pub mod gauge;

@@ -15,6 +15,7 @@ pub mod adaptive_lifo;
 pub mod bounds;
 pub mod codel;
 pub mod controlled_delay;
+pub mod deck;
 pub mod drr;
 pub mod edf;
 pub mod fair;
@@ -27,6 +28,7 @@ pub mod priority;
 pub mod sfq;
 pub mod shuffle_sharding;
 mod sorted;
+mod virtual_time;
 pub mod weights;
 
 use crate::gauge::Reading;
@@ -78,20 +80,24 @@ pub trait Queue: Send {
         if self.sheds(now, ticket) { Turn::Shed } else { Turn::Starts(self.start(now, ticket)) }
     }
     /// One starts that found room and did not wait.
-    fn passed(&mut self, _now: SimTime, _ask: &Ask) {}
-    /// Whether one that found room starts without waiting, because nobody waits whom it may not overtake.
-    #[inline(always)]
-    fn lets_pass(&mut self, now: SimTime, ask: &Ask) -> bool {
-        let passes = !self.head_of_line_blocks() || self.is_empty();
-        if passes {
-            self.passed(now, ask);
-        }
-        passes
+    fn passed(&mut self, _now: SimTime, _ticket: Ticket, _ask: &Ask) {}
+    /// Whether one that found room may start without waiting, because nobody waits whom it may not overtake.
+    fn may_pass(&self, now: SimTime, ask: &Ask) -> bool;
+    /// Whether it wants to hear of ends; it is read once.
+    fn minds_ends(&self) -> bool {
+        false
     }
+    /// One that has started ends, after so long.
+    fn ended(&mut self, _now: SimTime, _ticket: Ticket, _took: Nanos) {}
     /// The one whose turn it is.
     fn first(&self, now: SimTime) -> Option<Ticket>;
     /// The one whose turn comes after `ticket`, which waits.
     fn next(&self, now: SimTime, ticket: Ticket) -> Option<Ticket>;
+    /// The one who may start although there is no room for `ticket`, whose turn it is; `None` if that one holds up all
+    /// behind it.
+    fn pass_over(&self, now: SimTime, ticket: Ticket) -> Option<Ticket> {
+        self.next(now, ticket)
+    }
     /// How many wait.
     fn len(&self) -> u64;
     /// Whether none waits.
@@ -100,7 +106,7 @@ pub trait Queue: Send {
     }
     /// The longest that one pushed now may wait; `None` is for ever.
     fn max_wait(&self, now: SimTime) -> Option<Nanos>;
-    /// Whether one that lacks room for its own key keeps those behind it from starting.
+    /// Whether one that lacks room for its own key keeps any of those behind it from starting.
     fn head_of_line_blocks(&self) -> bool;
     /// Applies a change of the scenario: bounds apply to those pushed from now on.
     fn change(&mut self, knob: Knob);
@@ -171,12 +177,21 @@ impl Queue for AnyQueue {
         whichever!(self, queue => queue.take_turn(now, ticket))
     }
     #[inline(always)]
-    fn passed(&mut self, now: SimTime, ask: &Ask) {
-        whichever!(self, queue => queue.passed(now, ask))
+    fn passed(&mut self, now: SimTime, ticket: Ticket, ask: &Ask) {
+        whichever!(self, queue => queue.passed(now, ticket, ask))
     }
     #[inline(always)]
-    fn lets_pass(&mut self, now: SimTime, ask: &Ask) -> bool {
-        whichever!(self, queue => queue.lets_pass(now, ask))
+    fn may_pass(&self, now: SimTime, ask: &Ask) -> bool {
+        whichever!(self, queue => queue.may_pass(now, ask))
+    }
+    fn minds_ends(&self) -> bool {
+        whichever!(self, queue => queue.minds_ends())
+    }
+    fn ended(&mut self, now: SimTime, ticket: Ticket, took: Nanos) {
+        whichever!(self, queue => queue.ended(now, ticket, took))
+    }
+    fn pass_over(&self, now: SimTime, ticket: Ticket) -> Option<Ticket> {
+        whichever!(self, queue => queue.pass_over(now, ticket))
     }
     #[inline(always)]
     fn first(&self, now: SimTime) -> Option<Ticket> {

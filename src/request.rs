@@ -2,6 +2,10 @@
 //!
 //! Names (classes, tenants, features, users) are interned when a scenario is loaded; here they are dense numbers.
 
+mod width;
+
+pub use width::Width;
+
 use crate::rng::Dice;
 use crate::time::Nanos;
 use crate::units::Rate;

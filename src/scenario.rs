@@ -18,6 +18,7 @@ pub mod source;
 pub mod stage;
 pub mod trace;
 pub mod traffic;
+mod width;
 
 use crate::problem::{Problem, Problems};
 use crate::section::{self, Log, Node, Param, Section, Value, one_fault};

@@ -151,8 +151,9 @@ impl Admission for Breakwater {
         self.answered(entrant.ask);
     }
 
-    fn lost(&mut self, _now: SimTime, entrant: &Entrant<'_>, _reason: Option<Reason>) {
+    fn lost(&mut self, _now: SimTime, entrant: &Entrant<'_>, _reason: Option<Reason>) -> Option<Nanos> {
         self.answered(entrant.ask);
+        None
     }
 
     fn alarm(&self) -> Option<SimTime> {

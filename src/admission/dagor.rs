@@ -165,10 +165,11 @@ impl Admission for Dagor {
         self.answer(entrant.ask);
     }
 
-    fn lost(&mut self, _now: SimTime, entrant: &Entrant<'_>, reason: Option<Reason>) {
+    fn lost(&mut self, _now: SimTime, entrant: &Entrant<'_>, reason: Option<Reason>) -> Option<Nanos> {
         if reason.is_some() {
             self.answer(entrant.ask);
         }
+        None
     }
 
     fn alarm(&self) -> Option<SimTime> {

@@ -59,10 +59,8 @@ impl Admission for Exempt {
         }
     }
 
-    fn lost(&mut self, now: SimTime, entrant: &Entrant<'_>, reason: Option<Reason>) {
-        if !self.exempts(entrant) {
-            self.stage.lost(now, entrant, reason);
-        }
+    fn lost(&mut self, now: SimTime, entrant: &Entrant<'_>, reason: Option<Reason>) -> Option<Nanos> {
+        if self.exempts(entrant) { None } else { self.stage.lost(now, entrant, reason) }
     }
 
     /// One that is not exempt and lacks room says nothing of one that is.
@@ -74,7 +72,7 @@ impl Admission for Exempt {
         self.stage.denial(now, entrant)
     }
 
-    fn advise(&self, now: SimTime, entrant: &Entrant<'_>) -> Option<Nanos> {
+    fn advise(&mut self, now: SimTime, entrant: &Entrant<'_>) -> Option<Nanos> {
         self.stage.advise(now, entrant)
     }
 

@@ -5,13 +5,15 @@
 //!   tokens in flight, input and largest output, over `kv_tokens` of an instance.
 //! - *concurrency*: in flight / (`max_in_flight` · instances).
 //!
-//! Work of priority 0 or more passes whatever the saturation. Source: Gateway API Inference Extension, its saturation
-//! detectors; BLIS, `gaie-legacy`.
+//! Work of priority 0 or more passes whatever the saturation. With flow control nobody is shed: all wait, in whatever queue
+//! there is, while the saturation is one or more, as it was last read, every `refresh`; so as many start between two
+//! readings as there is room for elsewhere. Source: Gateway API Inference Extension, its saturation detectors and flow
+//! control; BLIS, `gaie-legacy`.
 
-use super::{Admission, Cast, Denial, Entrant, Habits, Plan, Scene};
+use super::{Admission, Answer, Cast, Denial, Entrant, Habits, Plan, Scene};
 use crate::gauge::{Gauge, Reading};
 use crate::request::{End, Reason, Unit};
-use crate::time::SimTime;
+use crate::time::{Nanos, SimTime};
 
 /// A detector, as it is described.
 #[derive(Clone, Debug)]
@@ -20,6 +22,8 @@ pub struct Settings {
     pub instances: u64,
     /// What it looks at.
     pub detector: Detector,
+    /// With flow control, how often it looks, above nothing.
+    pub flow_control: Option<Nanos>,
 }
 
 /// What saturation is reckoned from.
@@ -53,6 +57,7 @@ impl Plan for Settings {
             in_use: Gauge::new(0),
             tokens: Gauge::new(0),
             saturation: 0.0,
+            next: self.flow_control.map(|refresh| SimTime::ZERO.saturating_add(refresh)),
         })
     }
 }
@@ -66,6 +71,8 @@ pub struct GieSaturation {
     in_use: Gauge,
     tokens: Gauge,
     saturation: f64,
+    /// When it looks again, with flow control.
+    next: Option<SimTime>,
 }
 
 impl GieSaturation {
@@ -83,13 +90,31 @@ impl GieSaturation {
 
 impl Admission for GieSaturation {
     fn habits(&self) -> Habits {
-        Habits { sheds: true, ..Habits::default() }
+        let controls_flow = self.next.is_some();
+        Habits { sheds: !controls_flow, keeps_time: controls_flow, ..Habits::default() }
     }
 
     fn sheds(&mut self, _now: SimTime, entrant: &Entrant<'_>, scene: &Scene) -> Option<Denial> {
         self.saturation = self.saturation(scene);
         let sheds = 1.0 <= self.saturation && self.sheddable[entrant.ask.class.0 as usize];
         sheds.then_some(Denial { reason: Reason::Shed, scope: "saturation" })
+    }
+
+    fn admit(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Answer {
+        if self.next.is_some() && 1.0 <= self.saturation { Answer::Wait } else { Answer::Pass }
+    }
+
+    fn denial(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Denial {
+        Denial { reason: Reason::Shed, scope: "saturation" }
+    }
+
+    fn alarm(&self) -> Option<SimTime> {
+        self.next
+    }
+
+    fn ring(&mut self, now: SimTime, scene: &Scene) {
+        self.saturation = self.saturation(scene);
+        self.next = self.settings.flow_control.map(|refresh| now.saturating_add(refresh));
     }
 
     fn take(&mut self, now: SimTime, entrant: &Entrant<'_>) {

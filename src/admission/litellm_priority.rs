@@ -138,7 +138,7 @@ impl Admission for LitellmPriority {
     }
 
     /// The end of the window.
-    fn advise(&self, now: SimTime, _entrant: &Entrant<'_>) -> Option<Nanos> {
+    fn advise(&mut self, now: SimTime, _entrant: &Entrant<'_>) -> Option<Nanos> {
         Some(self.ends.since(now))
     }
 

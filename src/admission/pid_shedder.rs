@@ -160,8 +160,9 @@ impl Admission for PidShedder {
         self.ended.add(now, 1, u64::from(matches!(end, End::Completed(_))));
     }
 
-    fn lost(&mut self, now: SimTime, _entrant: &Entrant<'_>, reason: Option<Reason>) {
+    fn lost(&mut self, now: SimTime, _entrant: &Entrant<'_>, reason: Option<Reason>) -> Option<Nanos> {
         self.ended.add(now, 1, u64::from(reason == Some(Reason::RateLimited)));
+        None
     }
 
     fn alarm(&self) -> Option<SimTime> {

@@ -8,12 +8,16 @@
 //! one proportion f is found so that the limits, f · target held between the least now and the most, are all seats
 //! together. If the least now are too many, each lies between the least and the least now in the same proportion. A level
 //! that is `exempt` is never limited, and takes the larger of its least and its highest demand before the others. Limits
-//! are rounded to whole seats. With `reject` a level turns away what would wait. Each call takes one seat. Source:
-//! Kubernetes, KEP-1040; `apf_controller.go`, `conc_alloc.go`.
+//! are rounded to whole seats. With `reject` a level turns away what would wait. A call takes the seats of its `width`; one
+//! that is wider than the limit may be at work alone. Whoever a level turns away, or the queue behind for want of a place
+//! or after too long a wait, is told to come again after the level's [doubling](crate::doubling) number of seconds. Source:
+//! Kubernetes, KEP-1040; `apf_controller.go`, `conc_alloc.go`, `dropped_requests_tracker.go`. Its widths and extra time of
+//! requests that change what others watch are not modelled.
 
 use super::{Admission, Answer, Cast, Denial, Entrant, Habits, Plan, Scene};
+use crate::doubling::Doubling;
 use crate::gauge::{Gauge, Reading};
-use crate::request::{End, Knob, Reason};
+use crate::request::{End, Knob, Reason, Width};
 use crate::time::{Nanos, SimTime};
 
 /// A level, as it is described.
@@ -40,6 +44,8 @@ pub struct Settings {
     pub seats: u64,
     /// How often limits are reckoned.
     pub interval: Nanos,
+    /// The seats that a call takes.
+    pub width: Width,
     /// The levels.
     pub levels: Vec<Level>,
 }
@@ -56,6 +62,7 @@ impl Plan for Settings {
         Box::new(PriorityLevels {
             seats: self.seats,
             interval: self.interval,
+            width: self.width,
             level_of: cast.classes.iter().map(|class| of(class).unwrap_or(last)).collect(),
             levels,
             in_use: Gauge::new(0),
@@ -79,6 +86,7 @@ struct Live {
     rejects: bool,
     /// Its limit now.
     limit: u64,
+    /// Seats at work, and seats that those want who wait.
     in_use: u64,
     waiting: u64,
     /// Demand and its square over the time since the interval began, up to the last change; and the highest.
@@ -87,6 +95,7 @@ struct Live {
     squares: u128,
     highest: u64,
     smoothed: f64,
+    retry_after: Doubling,
 }
 
 impl Live {
@@ -108,11 +117,12 @@ impl Live {
             squares: 0,
             highest: 0,
             smoothed: 0.0,
+            retry_after: Doubling::default(),
         }
     }
 
-    fn has_room(&self) -> bool {
-        self.exempt || self.in_use < self.limit
+    fn has_room(&self, seats: u64) -> bool {
+        self.exempt || self.in_use + seats <= self.limit || self.in_use == 0 && 0 < self.limit
     }
 
     fn demand(&self) -> u64 {
@@ -186,6 +196,7 @@ fn share_out(seats: f64, wishes: &[Wish]) -> Vec<f64> {
 pub struct PriorityLevels {
     seats: u64,
     interval: Nanos,
+    width: Width,
     /// By class.
     level_of: Vec<usize>,
     levels: Vec<Live>,
@@ -230,38 +241,48 @@ impl PriorityLevels {
 impl Admission for PriorityLevels {
     fn habits(&self) -> Habits {
         let sheds = self.levels.iter().any(|level| level.rejects);
-        Habits { sheds, keeps_time: true, minds_queue: true, ..Habits::default() }
+        Habits { sheds, keeps_time: true, minds_queue: true, minds_losses: true, ..Habits::default() }
     }
 
     fn sheds(&mut self, now: SimTime, entrant: &Entrant<'_>, _scene: &Scene) -> Option<Denial> {
         let level = self.level(entrant);
-        (level.rejects && !level.has_room()).then(|| self.denial(now, entrant))
+        (level.rejects && !level.has_room(self.width.of(entrant.ask))).then(|| self.denial(now, entrant))
     }
 
     fn admit(&self, _now: SimTime, entrant: &Entrant<'_>) -> Answer {
-        if self.level(entrant).has_room() { Answer::Pass } else { Answer::Wait }
+        if self.level(entrant).has_room(self.width.of(entrant.ask)) { Answer::Pass } else { Answer::Wait }
     }
 
     fn take(&mut self, now: SimTime, entrant: &Entrant<'_>) {
-        self.in_use.up(now, 1);
-        let was_waiting = u64::from(entrant.queued);
+        let seats = self.width.of(entrant.ask);
+        self.in_use.up(now, seats);
+        let were_waiting = if entrant.queued { seats } else { 0 };
         self.level_mut(entrant).count(now, |level| {
-            level.waiting -= was_waiting;
-            level.in_use += 1;
+            level.waiting -= were_waiting;
+            level.in_use += seats;
         });
     }
 
     fn settle(&mut self, now: SimTime, entrant: &Entrant<'_>, _end: End) {
-        self.in_use.down(now, 1);
-        self.level_mut(entrant).count(now, |level| level.in_use -= 1);
+        let seats = self.width.of(entrant.ask);
+        self.in_use.down(now, seats);
+        self.level_mut(entrant).count(now, |level| level.in_use -= seats);
     }
 
     fn waits(&mut self, now: SimTime, entrant: &Entrant<'_>) {
-        self.level_mut(entrant).count(now, |level| level.waiting += 1);
+        let seats = self.width.of(entrant.ask);
+        self.level_mut(entrant).count(now, |level| level.waiting += seats);
     }
 
     fn gave_up(&mut self, now: SimTime, entrant: &Entrant<'_>) {
-        self.level_mut(entrant).count(now, |level| level.waiting -= 1);
+        let seats = self.width.of(entrant.ask);
+        self.level_mut(entrant).count(now, |level| level.waiting -= seats);
+    }
+
+    /// The queue behind is the level's own.
+    fn lost(&mut self, now: SimTime, entrant: &Entrant<'_>, reason: Option<Reason>) -> Option<Nanos> {
+        let by_the_queue = matches!(reason?, Reason::QueueFull | Reason::QueueTimeout);
+        if by_the_queue { self.advise(now, entrant) } else { None }
     }
 
     /// One of another level may have room.
@@ -271,6 +292,12 @@ impl Admission for PriorityLevels {
 
     fn denial(&self, _now: SimTime, _entrant: &Entrant<'_>) -> Denial {
         Denial { reason: Reason::Concurrency, scope: "level" }
+    }
+
+    fn advise(&mut self, now: SimTime, entrant: &Entrant<'_>) -> Option<Nanos> {
+        let retry_after = &mut self.level_mut(entrant).retry_after;
+        retry_after.refuse(now);
+        Some(retry_after.wait())
     }
 
     fn alarm(&self) -> Option<SimTime> {
@@ -293,6 +320,8 @@ impl Admission for PriorityLevels {
         let borrowed = |level: &Live| level.limit.saturating_sub(level.nominal as u64);
         let borrowed: u64 = self.levels.iter().filter(|level| !level.exempt).map(borrowed).sum();
         visit("seats_borrowed", Reading::of(borrowed as f64));
+        let waits = self.levels.iter().map(|level| level.retry_after.wait());
+        visit("retry_after_s", Reading::of(waits.max().map_or(0.0, Nanos::as_secs_f64)));
     }
 }
 

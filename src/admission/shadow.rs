@@ -9,7 +9,7 @@ use super::{Admission, Answer, Entrant, Habits, Scene};
 use crate::admission::Denial;
 use crate::gauge::Reading;
 use crate::request::{End, Knob, Reason};
-use crate::time::SimTime;
+use crate::time::{Nanos, SimTime};
 
 /// Any stage in shadow mode.
 pub struct Shadow {
@@ -78,11 +78,13 @@ impl Admission for Shadow {
         self.stage.gave_up(now, entrant);
     }
 
-    fn lost(&mut self, now: SimTime, entrant: &Entrant<'_>, reason: Option<Reason>) {
+    /// Its advice is told to nobody.
+    fn lost(&mut self, now: SimTime, entrant: &Entrant<'_>, reason: Option<Reason>) -> Option<Nanos> {
         let was_shed = self.outside.get(entrant.place as usize).copied().unwrap_or(false);
         if !was_shed {
             self.stage.lost(now, entrant, reason);
         }
+        None
     }
 
     fn alarm(&self) -> Option<SimTime> {

@@ -149,9 +149,10 @@ impl Admission for Throttle {
         self.recent.add(now, u64::from(!self.settings.counts_requests()), well);
     }
 
-    fn lost(&mut self, now: SimTime, _entrant: &Entrant<'_>, reason: Option<Reason>) {
+    fn lost(&mut self, now: SimTime, _entrant: &Entrant<'_>, reason: Option<Reason>) -> Option<Nanos> {
         let answered = self.settings.draws_coarsely() && reason == Some(Reason::RateLimited);
         self.recent.add(now, u64::from(!self.settings.counts_requests()), u64::from(answered));
+        None
     }
 
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) {

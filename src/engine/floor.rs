@@ -100,7 +100,7 @@ impl Post<'_> {
     ) -> Result<(), Obstacle> {
         let stage = match self.live.room(self.downstream, self.now, index, attempt) {
             // Those who came before go first, even if this one has room.
-            Room::Some if !self.live.lets_pass(self.now, &attempt.ask) => self.live.queue_number(),
+            Room::Some if !self.live.lets_pass(self.now, index, &attempt.ask) => self.live.queue_number(),
             Room::Some => {
                 self.start(index, attempt, from);
                 return Ok(());
@@ -207,7 +207,7 @@ impl Post<'_> {
             self.downstream.withdraw(now, index);
         }
         gate.limiters.iter_mut().chain(&mut gate.quota).for_each(|limiter| limiter.settle(now, ask, end));
-        if !gate.admissions.is_empty() {
+        if self.live.settles {
             self.settle_rooms(index, attempt, end);
         }
     }
@@ -215,6 +215,9 @@ impl Post<'_> {
     fn settle_rooms(&mut self, index: u32, attempt: &Attempt, end: End) {
         let entrant = attempt.entrant(attempt.started, index);
         self.live.gate.admissions.iter_mut().for_each(|stage| stage.settle(self.now, &entrant, end));
+        if let Some(queue) = self.live.gate.queue.as_mut().filter(|_| self.live.queue_minds_ends) {
+            queue.ended(self.now, Ticket(index), self.now - attempt.started);
+        }
         self.moved();
     }
 
@@ -241,8 +244,8 @@ impl Post<'_> {
             let room = self.live.room(self.downstream, self.now, ticket.0, attempt);
             let queue = self.live.gate.queue.as_mut()?;
             match room {
-                Room::None { for_all, .. } if for_all || queue.head_of_line_blocks() => break,
-                Room::None { .. } => turn = queue.next(self.now, ticket),
+                Room::None { for_all: true, .. } => break,
+                Room::None { .. } => turn = queue.pass_over(self.now, ticket),
                 Room::Some => {
                     let Turn::Starts(next) = queue.take_turn(self.now, ticket) else {
                         let stage = self.live.queue_number();

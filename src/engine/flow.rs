@@ -199,12 +199,13 @@ impl Engine<'_> {
         let (gate, ask) = (attempt.gate as usize, attempt.ask);
         let Denial { reason, scope } = denial;
         self.give_back(gate, &ask);
-        self.lost(index, stage, Some(reason));
+        let told = self.lost(index, stage, Some(reason));
         let live = &mut self.floor.gates[gate];
         let retry_after = if stage == live.downstream_number() && reason == Reason::RateLimited {
             live.refused_by_quota(self.now, &ask)
         } else {
-            live.admission_advice(stage, self.now, &self.attempts[index].entrant(self.now, index))
+            let entrant = self.attempts[index].entrant(self.now, index);
+            live.admission_advice(stage, self.now, &entrant).or(told)
         };
         let failure = match reason {
             Reason::RateLimited => Failure::Limited,
@@ -214,15 +215,17 @@ impl Engine<'_> {
         false
     }
 
-    /// Tells the admission stages before stage number `stage` that one that they let in doesn't start.
-    pub(super) fn lost(&mut self, index: u32, stage: usize, reason: Option<Reason>) {
+    /// Tells the admission stages before stage number `stage` that one that they let in doesn't start; answers what the
+    /// first that has a say in it tells that one to wait.
+    pub(super) fn lost(&mut self, index: u32, stage: usize, reason: Option<Reason>) -> Option<Nanos> {
         let attempt = &self.attempts[index];
         let gate = &mut self.floor.gates[attempt.gate as usize];
-        if gate.habits.minds_losses {
-            let entrant = attempt.entrant(self.now, index);
-            let before = gate.gate.admissions.iter_mut().take(stage - gate.gate.limiters.len());
-            before.for_each(|stage| stage.lost(self.now, &entrant, reason));
+        if !gate.habits.minds_losses {
+            return None;
         }
+        let entrant = attempt.entrant(self.now, index);
+        let before = gate.gate.admissions.iter_mut().take(stage - gate.gate.limiters.len());
+        before.map(|stage| stage.lost(self.now, &entrant, reason)).fold(None, Option::or)
     }
 
     /// Gives back what the limiters took from an attempt that nothing was spent on.

@@ -7,7 +7,7 @@ use super::setup::{Gate, Take};
 use crate::admission::{Answer, Denial, Entrant, Habits};
 use crate::downstream::{AnyDownstream, Downstream};
 use crate::limiter::{Limiter, Verdict};
-use crate::queue::Queue;
+use crate::queue::{Queue, Ticket};
 use crate::request::{Ask, End, Reason};
 use crate::time::{Nanos, SimTime};
 use std::collections::BTreeMap;
@@ -24,6 +24,10 @@ pub(super) struct LiveGate {
     pub(super) held: BTreeMap<u32, Refusal>,
     /// What any of the admission stages does.
     pub(super) habits: Habits,
+    /// Whether the queue hears of ends.
+    pub(super) queue_minds_ends: bool,
+    /// Whether anybody between the limiters and the downstream hears of ends.
+    pub(super) settles: bool,
     /// The alarm of each admission stage that is in the calendar.
     pub(super) alarms: Vec<Option<SimTime>>,
 }
@@ -229,8 +233,13 @@ impl LiveGate {
 
     /// Whether one that has room starts without waiting.
     #[inline(always)]
-    pub(super) fn lets_pass(&mut self, now: SimTime, ask: &Ask) -> bool {
-        self.gate.queue.as_mut().is_none_or(|queue| queue.lets_pass(now, ask))
+    pub(super) fn lets_pass(&mut self, now: SimTime, index: u32, ask: &Ask) -> bool {
+        let Some(queue) = &mut self.gate.queue else { return true };
+        let passes = queue.may_pass(now, ask);
+        if passes {
+            queue.passed(now, Ticket(index), ask);
+        }
+        passes
     }
 
     /// The queue's number among the stages.
@@ -251,12 +260,12 @@ impl LiveGate {
 
     /// What an admission stage tells one to wait that it has turned away.
     pub(super) fn admission_advice(
-        &self,
+        &mut self,
         stage: usize,
         now: SimTime,
         entrant: &Entrant<'_>,
     ) -> Option<Nanos> {
         let number = stage.checked_sub(self.gate.limiters.len())?;
-        self.gate.admissions.get(number)?.advise(now, entrant)
+        self.gate.admissions.get_mut(number)?.advise(now, entrant)
     }
 }

@@ -84,9 +84,9 @@ impl Engine<'_> {
         self.leave_queue(index);
         self.give_back(gate, &ask);
         let stage = self.floor.gates[gate].queue_number();
-        self.lost(index, stage, Some(Reason::QueueTimeout));
+        let told = self.lost(index, stage, Some(Reason::QueueTimeout));
         let by = Refuser { gate, stage, reason: Reason::QueueTimeout, scope: "" };
-        self.reject(index, From::Queue, by, None, Failure::Unavailable);
+        self.reject(index, From::Queue, by, told, Failure::Unavailable);
         self.offer_behind(gate);
         story
     }

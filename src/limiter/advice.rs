@@ -8,6 +8,7 @@
 //! The advice is what the caller is told. The verdict stays exact, and so does who waits before the limiter.
 
 use super::{Limiter, Verdict};
+use crate::doubling::Doubling;
 use crate::gauge::Reading;
 use crate::request::{Ask, End, Knob};
 use crate::rng::{Dice, Purpose, share};
@@ -126,7 +127,7 @@ impl Limiter for Advised {
             Basis::Seconds => Nanos(whole_seconds(exact?).saturating_mul(Nanos::SECOND.0)),
             Basis::Reset => self.limiter.reset(now, ask).filter(|_| at.is_some())?.since(now),
             Basis::Constant(wait) => wait,
-            Basis::Doubling => Nanos::secs(self.doubling.seconds),
+            Basis::Doubling => self.doubling.wait(),
         };
         let wait = self.advice.jitter.spread(wait, now, ask);
         // A header of whole seconds has them whatever chance adds.
@@ -152,53 +153,5 @@ impl Limiter for Advised {
 
     fn gauges(&mut self, now: SimTime, visit: &mut dyn FnMut(&'static str, Reading)) {
         self.limiter.gauges(now, visit);
-    }
-}
-
-/// The advice of Kubernetes, in seconds: 1 at first, doubled up to 32 while many are refused, one less when few are.
-///
-/// It is reckoned anew at the first refusal of each second, from the refusals of the whole seconds before it, as many
-/// as the advice says: three or more for each of them double it, if it has stood for as long; fewer than one for each
-/// take a second off. Source: `dropped_requests_tracker.go` of the API server.
-#[derive(Clone, Debug)]
-struct Doubling {
-    seconds: u64,
-    raised: u64,
-    /// The seconds of the last refusals and how many there were, by second modulo the length.
-    history: [(u64, u64); Doubling::MOST as usize + 1],
-    now: Option<u64>,
-}
-
-impl Default for Doubling {
-    fn default() -> Doubling {
-        Doubling { seconds: 1, raised: 0, history: [(u64::MAX, 0); Doubling::MOST as usize + 1], now: None }
-    }
-}
-
-impl Doubling {
-    const MOST: u64 = 32;
-
-    fn refuse(&mut self, now: SimTime) {
-        let second = now.0 / Nanos::SECOND.0;
-        if self.now != Some(second) {
-            if self.now.is_some() {
-                self.reckon(second);
-            }
-            self.now = Some(second);
-        }
-        let place = &mut self.history[(second % (Doubling::MOST + 1)) as usize];
-        let before = if place.0 == second { place.1 } else { 0 };
-        *place = (second, before + 1);
-    }
-
-    fn reckon(&mut self, second: u64) {
-        let recent = |at: &u64| *at < second && second - at <= self.seconds;
-        let refused: u64 = self.history.iter().filter(|(at, _)| recent(at)).map(|(_, count)| count).sum();
-        if 3 * self.seconds <= refused && self.seconds <= second.saturating_sub(self.raised) {
-            self.seconds = (2 * self.seconds).min(Doubling::MOST);
-            self.raised = second;
-        } else if refused < self.seconds && 1 < self.seconds {
-            self.seconds -= 1;
-        }
     }
 }

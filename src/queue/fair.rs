@@ -30,24 +30,12 @@ impl Fair {
     }
 }
 
-impl Fair {
-    /// Lets one wait in a flow that somebody else has chosen.
-    pub(super) fn push_to(&mut self, now: SimTime, ticket: Ticket, flow: u32) {
-        self.flows.push_to(now, ticket, flow, 1);
+impl Order for Fair {
+    fn push(&mut self, now: SimTime, ticket: Ticket, item: &Item<'_>) {
+        let flow = self.flows.push(now, ticket, item.ask);
         if self.flows.depth(flow) == 1 {
             self.round.push(&mut self.ends, flow);
         }
-    }
-
-    /// How many of a flow wait.
-    pub(super) fn depth(&self, flow: u32) -> u64 {
-        self.flows.depth(flow)
-    }
-}
-
-impl Order for Fair {
-    fn push(&mut self, now: SimTime, ticket: Ticket, item: &Item<'_>) {
-        self.push_to(now, ticket, self.flows.sharing.flow(item.ask));
     }
 
     fn remove(&mut self, now: SimTime, ticket: Ticket) {

@@ -75,6 +75,15 @@ impl Queue for Fifo {
         self.links.after(ticket.0).map(Ticket)
     }
 
+    #[inline]
+    fn may_pass(&self, _now: SimTime, _ask: &Ask) -> bool {
+        !self.head_of_line_blocks || self.len == 0
+    }
+
+    fn pass_over(&self, now: SimTime, ticket: Ticket) -> Option<Ticket> {
+        if self.head_of_line_blocks { None } else { self.next(now, ticket) }
+    }
+
     fn len(&self) -> u64 {
         self.len
     }

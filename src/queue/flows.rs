@@ -54,6 +54,8 @@ struct Waiting {
 struct Flow {
     ends: Ends,
     depth: u64,
+    /// What those that wait cost.
+    cost: u64,
 }
 
 impl Flows {
@@ -76,41 +78,49 @@ impl Flows {
 
     /// Lets one of that cost wait at the end of a flow.
     pub(super) fn push_to(&mut self, now: SimTime, ticket: Ticket, flow: u32, cost: u64) {
+        self.pass_by(ticket, flow, cost);
+        if self.flows.len() <= flow as usize {
+            self.flows.resize(flow as usize + 1, Flow::default());
+        }
+        let flow = &mut self.flows[flow as usize];
+        self.links.push(&mut flow.ends, ticket.0);
+        flow.depth += 1;
+        flow.cost += cost;
+        self.backlogged.up(now, u64::from(flow.depth == 1));
+    }
+
+    /// Notes the flow and the cost of one that doesn't wait.
+    pub(super) fn pass_by(&mut self, ticket: Ticket, flow: u32, cost: u64) {
         let index = ticket.0 as usize;
         if self.waiting.len() <= index {
             self.waiting.resize(index + 1, Waiting::default());
         }
-        if self.flows.len() <= flow as usize {
-            self.flows.resize(flow as usize + 1, Flow::default());
-        }
         self.waiting[index] = Waiting { flow, cost };
-        let Flow { ends, depth } = &mut self.flows[flow as usize];
-        self.links.push(ends, ticket.0);
-        *depth += 1;
-        self.backlogged.up(now, u64::from(*depth == 1));
     }
 
     /// Takes one out of its flow.
     pub(super) fn remove(&mut self, now: SimTime, ticket: Ticket) {
-        let Flow { ends, depth } = &mut self.flows[self.waiting[ticket.0 as usize].flow as usize];
-        self.links.remove(ends, ticket.0);
-        *depth -= 1;
-        self.backlogged.down(now, u64::from(*depth == 0));
+        let Waiting { flow, cost } = self.waiting[ticket.0 as usize];
+        let flow = &mut self.flows[flow as usize];
+        self.links.remove(&mut flow.ends, ticket.0);
+        flow.depth -= 1;
+        flow.cost -= cost;
+        self.backlogged.down(now, u64::from(flow.depth == 0));
     }
 
-    /// The flow of one that waits, or did.
+    /// The flow of one that waits, or was the last to have its ticket.
     pub(super) fn of(&self, ticket: Ticket) -> u32 {
         self.waiting[ticket.0 as usize].flow
     }
 
-    /// What one costs that waits, or did.
+    /// What one costs that waits, or was the last to have its ticket.
     pub(super) fn cost(&self, ticket: Ticket) -> u64 {
         self.waiting[ticket.0 as usize].cost
     }
 
     /// The first of a flow.
     pub(super) fn head(&self, flow: u32) -> Option<Ticket> {
-        self.flows[flow as usize].ends.first().map(Ticket)
+        self.flows.get(flow as usize).and_then(|flow| flow.ends.first()).map(Ticket)
     }
 
     /// The one behind another in their flow.
@@ -121,6 +131,11 @@ impl Flows {
     /// How many of a flow wait.
     pub(super) fn depth(&self, flow: u32) -> u64 {
         self.flows.get(flow as usize).map_or(0, |flow| flow.depth)
+    }
+
+    /// What those of a flow that wait cost together.
+    pub(super) fn cost_waiting(&self, flow: u32) -> u64 {
+        self.flows.get(flow as usize).map_or(0, |flow| flow.cost)
     }
 
     /// How many flows wait, and how many of each: the mean, least and most over the keys seen so far.

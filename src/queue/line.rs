@@ -34,12 +34,30 @@ pub trait Order: Send {
         self.remove(now, ticket);
         next
     }
+    /// Whether one that finds room may start although others wait.
+    fn may_pass(&self, _now: SimTime, _ask: &Ask) -> bool {
+        true
+    }
     /// One starts that did not wait.
-    fn passed(&mut self, _now: SimTime, _ask: &Ask) {}
+    fn passed(&mut self, _now: SimTime, _ticket: Ticket, _ask: &Ask) {}
+    /// Whether it wants to hear of ends.
+    fn minds_ends(&self) -> bool {
+        false
+    }
+    /// One that has started ends, after so long.
+    fn ended(&mut self, _now: SimTime, _ticket: Ticket, _took: Nanos) {}
     /// The one whose turn it is.
     fn first(&self, now: SimTime) -> Option<Ticket>;
     /// The one whose turn comes after `ticket`.
     fn next(&self, now: SimTime, ticket: Ticket) -> Option<Ticket>;
+    /// Whether one that lacks room keeps any others from starting.
+    fn holds_up(&self) -> bool {
+        false
+    }
+    /// The one who may start although there is no room for `ticket`, whose turn it is.
+    fn pass_over(&self, now: SimTime, ticket: Ticket) -> Option<Ticket> {
+        self.next(now, ticket)
+    }
     /// Reads the gauges since the last reading.
     fn gauges(&mut self, _now: SimTime, _visit: Visit<'_>) {}
 }
@@ -172,8 +190,24 @@ impl<O: Order> Queue for Line<O> {
         next
     }
 
-    fn passed(&mut self, now: SimTime, ask: &Ask) {
-        self.order.passed(now, ask);
+    fn may_pass(&self, now: SimTime, ask: &Ask) -> bool {
+        (!self.head_of_line_blocks || self.len == 0) && self.order.may_pass(now, ask)
+    }
+
+    fn minds_ends(&self) -> bool {
+        self.order.minds_ends()
+    }
+
+    fn ended(&mut self, now: SimTime, ticket: Ticket, took: Nanos) {
+        self.order.ended(now, ticket, took);
+    }
+
+    fn pass_over(&self, now: SimTime, ticket: Ticket) -> Option<Ticket> {
+        if self.head_of_line_blocks { None } else { self.order.pass_over(now, ticket) }
+    }
+
+    fn passed(&mut self, now: SimTime, ticket: Ticket, ask: &Ask) {
+        self.order.passed(now, ticket, ask);
         if let Some(law) = &mut self.law {
             // It is as if it had waited for no time, for which nobody is shed.
             law.sheds(now, Nanos::ZERO, self.len == 0);
@@ -198,7 +232,7 @@ impl<O: Order> Queue for Line<O> {
     }
 
     fn head_of_line_blocks(&self) -> bool {
-        self.head_of_line_blocks
+        self.head_of_line_blocks || self.order.holds_up()
     }
 
     fn change(&mut self, knob: Knob) {

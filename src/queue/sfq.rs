@@ -115,7 +115,7 @@ impl Order for StartTimeFair {
         self.heads.above(place).and_then(|flow| self.flows.head(flow))
     }
 
-    fn passed(&mut self, _now: SimTime, ask: &Ask) {
+    fn passed(&mut self, _now: SimTime, _ticket: Ticket, ask: &Ask) {
         let (flow, cost) = (self.flows.sharing.flow(ask), self.flows.sharing.cost(ask));
         if self.flows.depth(flow) == 0 {
             let start = self.virtual_time.max(*self.finish(flow));

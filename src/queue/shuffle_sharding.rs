@@ -1,145 +1,185 @@
-//! Shuffle sharding: each flow is dealt a hand of the queues, and waits in the shortest of them.
+//! Shuffle sharding: each flow is dealt a [hand](super::deck) of the queues, and waits in the shortest of them.
 //!
-//! A flow's hash h deals `hand_size` different queues of `queues`: r_i = h mod (queues − i), h ← ⌊h / (queues − i)⌋, and the
-//! i-th card is r_i, raised by one for each earlier remainder that it reaches, the latest first. Who comes looks at its
-//! flow's hand, beginning at another card each time, and joins the queue in which fewest wait, of equals the first looked
-//! at. If `queue_length` wait there, it is turned away. The queues take turns, one call each. So a flow that fills its own
-//! queues leaves others a queue that it isn't in, unless their hands lie all within its. Source: Kubernetes, API priority
-//! and fairness, `shufflesharding/dealer.go`, `queueset.go`; there turns count seats and the time in service, here calls.
+//! Who comes looks at its flow's hand, beginning at another card each time, and joins the queue in which the fewest seats
+//! wait, of equals the first looked at. If `queue_length` wait there, it is turned away. So a flow that fills its own
+//! queues leaves others a queue that it isn't in, unless their hands lie all within its. Queues are served in the order of
+//! their [virtual time](super::virtual_time). With `per_class` each class has a set of queues of its own, as each priority
+//! level has; in a set nobody starts before the one whose turn it is. Source: Kubernetes, API priority and fairness,
+//! `queueset.go`.
 
-use super::fair::Fair;
-use super::flows::Sharing;
+use super::deck::Deck;
+use super::flows::{Flows, Sharing};
 use super::line::{Item, Order};
+use super::virtual_time::{Set, Tempo};
 use super::weights::Weights;
 use super::{Ticket, Visit};
-use crate::request::{Ask, Key, Unit};
+use crate::request::{Ask, Key, Unit, Width};
 use crate::rng::{Dice, Purpose};
-use crate::time::SimTime;
+use crate::time::{Nanos, SimTime};
 
-/// How flows are dealt to queues.
+/// How flows wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deck {
+pub struct Sharding {
     /// What makes a flow.
     pub key: Key,
-    /// Queues, at least 1.
-    pub queues: u32,
-    /// Cards of a hand, from 1 to `queues`.
-    pub hand_size: u32,
+    /// Between which queues it chooses.
+    pub deck: Deck,
     /// How many may wait in a queue.
     pub queue_length: u64,
-}
-
-impl Deck {
-    /// Whether so many cards can be dealt from 60 bits.
-    pub fn can_deal(queues: u32, hand_size: u32) -> bool {
-        u128::from(queues).checked_pow(hand_size).is_some_and(|hands| hands <= 1 << 60)
-    }
-
-    /// The queues of the flow with that hash, in the order in which they are dealt.
-    pub fn deal(&self, hash: u64) -> impl Iterator<Item = u32> {
-        let (mut hash, queues) = (hash, u64::from(self.queues));
-        let mut remainders = Remainders::default();
-        (0..self.hand_size as usize).map(move |card| {
-            let left = queues - card as u64;
-            remainders.0[card] = (hash % left) as u32;
-            hash /= left;
-            let raise = |card: u32, earlier: &u32| card + u32::from(*earlier <= card);
-            remainders.0[..card].iter().rev().fold(remainders.0[card], raise)
-        })
-    }
-}
-
-/// Of the cards of a hand: 60 bits deal 60 of two queues, and two have no hand of three.
-#[derive(Clone, Copy)]
-struct Remainders([u32; 60]);
-
-impl Default for Remainders {
-    fn default() -> Remainders {
-        Remainders([0; 60])
-    }
+    /// Whether each class has queues of its own.
+    pub per_class: bool,
+    /// The seats that a call takes.
+    pub width: Width,
+    /// How long a call is thought to take until it has ended, above nothing.
+    pub expected_service: Nanos,
 }
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct ShuffleSharding {
-    deck: Deck,
-    fair: Fair,
-    /// How many have come to wait.
+    sharding: Sharding,
+    /// The flows are the queues, set after set.
+    flows: Flows,
+    sets: Vec<Set>,
+    /// How many have come.
     arrivals: u64,
 }
 
 impl ShuffleSharding {
     /// Empty queues.
-    pub fn new(deck: Deck) -> ShuffleSharding {
-        let sharing = Sharing { key: deck.key, unit: Unit::Requests, weights: Weights::new(Vec::new()) };
-        ShuffleSharding { deck, fair: Fair::new(sharing), arrivals: 0 }
+    pub fn new(sharding: Sharding) -> ShuffleSharding {
+        let of_calls = Sharing { key: sharding.key, unit: Unit::Requests, weights: Weights::new(Vec::new()) };
+        ShuffleSharding { sharding, flows: Flows::new(of_calls), sets: Vec::new(), arrivals: 0 }
     }
 
-    /// The queue that one would join, and how many wait there.
-    fn choose(&self, ask: &Ask) -> (u32, u64) {
-        let hash = Dice(ask.key(self.deck.key).into()).bits(Purpose::Policy, 0);
-        let first = (self.arrivals % u64::from(self.deck.hand_size)) as usize;
+    fn set_of(&self, ask: &Ask) -> u32 {
+        if self.sharding.per_class { ask.class.0.into() } else { 0 }
+    }
+
+    fn set_of_queue(&self, queue: u32) -> usize {
+        (queue / self.sharding.deck.queues) as usize
+    }
+
+    /// The queue that one would join.
+    fn choose(&self, ask: &Ask) -> u32 {
+        let Sharding { key, deck, .. } = self.sharding;
+        let hash = Dice(ask.key(key).into()).bits(Purpose::Policy, 0);
+        let first = (self.arrivals % u64::from(deck.hand_size)) as usize;
         // From the first card looked at to the last, and then those before it.
-        let hand = self.deck.deal(hash).skip(first).chain(self.deck.deal(hash).take(first));
-        let depths = hand.map(|queue| (queue, self.fair.depth(queue)));
-        depths.min_by_key(|(_, depth)| *depth).unwrap_or_default()
+        let hand = deck.deal(hash).skip(first).chain(deck.deal(hash).take(first));
+        let base = self.set_of(ask) * deck.queues;
+        let queues = hand.map(|card| base + card);
+        queues.min_by_key(|queue| self.flows.cost_waiting(*queue)).unwrap_or(base)
+    }
+
+    /// The set of a queue, with what it reckons by.
+    fn tempo(&mut self, queue: u32) -> (&mut Set, Tempo<'_>) {
+        let number = self.set_of_queue(queue);
+        let queues = self.sharding.deck.queues;
+        if self.sets.len() <= number {
+            self.sets.resize_with(number + 1, || Set::new(queues));
+        }
+        let first = number as u32 * queues;
+        let tempo = Tempo { flows: &self.flows, first, expected: self.sharding.expected_service };
+        (&mut self.sets[number], tempo)
+    }
+
+    fn read_tempo(&self, number: usize) -> Tempo<'_> {
+        let Sharding { deck, expected_service, .. } = self.sharding;
+        Tempo { flows: &self.flows, first: number as u32 * deck.queues, expected: expected_service }
+    }
+
+    /// The one whose turn it is in the first set from that number on in which anybody waits.
+    fn first_from(&self, number: usize) -> Option<Ticket> {
+        let sets = self.sets.iter().enumerate().skip(number);
+        sets.filter_map(|(number, set)| set.first(&self.read_tempo(number))).next()
     }
 }
 
 impl Order for ShuffleSharding {
     fn has_room(&self, ask: &Ask) -> bool {
-        self.choose(ask).1 < self.deck.queue_length
+        self.flows.depth(self.choose(ask)) < self.sharding.queue_length
+    }
+
+    fn may_pass(&self, now: SimTime, ask: &Ask) -> bool {
+        let number = self.set_of(ask) as usize;
+        let Some(set) = self.sets.get(number) else { return true };
+        let seats = self.sharding.width.of(ask);
+        set.goes_before_all(&self.read_tempo(number), now, self.choose(ask), seats)
     }
 
     fn push(&mut self, now: SimTime, ticket: Ticket, item: &Item<'_>) {
-        let (queue, _) = self.choose(item.ask);
+        let (queue, seats) = (self.choose(item.ask), self.sharding.width.of(item.ask));
         self.arrivals += 1;
-        self.fair.push_to(now, ticket, queue);
+        let (set, tempo) = self.tempo(queue);
+        set.comes(&tempo, now, ticket, queue);
+        self.flows.push_to(now, ticket, queue, seats);
+        let (set, tempo) = self.tempo(queue);
+        set.waits(&tempo, queue);
     }
 
     fn remove(&mut self, now: SimTime, ticket: Ticket) {
-        self.fair.remove(now, ticket);
+        self.flows.remove(now, ticket);
+        let queue = self.flows.of(ticket);
+        let (set, tempo) = self.tempo(queue);
+        set.leaves(&tempo, now, queue);
     }
 
     fn start(&mut self, now: SimTime, ticket: Ticket) -> Option<Ticket> {
-        self.fair.start(now, ticket)
+        let queue = self.flows.of(ticket);
+        let (set, tempo) = self.tempo(queue);
+        let before = set.finish(&tempo, queue);
+        self.flows.remove(now, ticket);
+        let (set, tempo) = self.tempo(queue);
+        set.leaves(&tempo, now, queue);
+        set.starts(&tempo, ticket, queue);
+        let next = set.first_not_before(&tempo, before);
+        next.or_else(|| self.first_from(self.set_of_queue(queue) + 1))
     }
 
-    fn first(&self, now: SimTime) -> Option<Ticket> {
-        self.fair.first(now)
+    fn passed(&mut self, now: SimTime, ticket: Ticket, ask: &Ask) {
+        let (queue, seats) = (self.choose(ask), self.sharding.width.of(ask));
+        self.arrivals += 1;
+        self.flows.pass_by(ticket, queue, seats);
+        let (set, tempo) = self.tempo(queue);
+        set.comes(&tempo, now, ticket, queue);
+        set.starts(&tempo, ticket, queue);
     }
 
-    fn next(&self, now: SimTime, ticket: Ticket) -> Option<Ticket> {
-        self.fair.next(now, ticket)
+    fn minds_ends(&self) -> bool {
+        true
+    }
+
+    fn ended(&mut self, now: SimTime, ticket: Ticket, took: Nanos) {
+        let queue = self.flows.of(ticket);
+        let (set, tempo) = self.tempo(queue);
+        set.ends(&tempo, now, ticket, queue, took);
+    }
+
+    fn first(&self, _now: SimTime) -> Option<Ticket> {
+        self.first_from(0)
+    }
+
+    fn next(&self, _now: SimTime, ticket: Ticket) -> Option<Ticket> {
+        let queue = self.flows.of(ticket);
+        let number = self.set_of_queue(queue);
+        let in_set = || self.sets[number].after(&self.read_tempo(number), queue);
+        self.flows.behind(ticket).or_else(in_set).or_else(|| self.first_from(number + 1))
+    }
+
+    fn holds_up(&self) -> bool {
+        self.sharding.per_class
+    }
+
+    fn pass_over(&self, now: SimTime, ticket: Ticket) -> Option<Ticket> {
+        if self.sharding.per_class {
+            self.first_from(self.set_of_queue(self.flows.of(ticket)) + 1)
+        } else {
+            self.next(now, ticket)
+        }
     }
 
     fn gauges(&mut self, now: SimTime, visit: Visit<'_>) {
-        self.fair.gauges(now, visit);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hand_is_dealt_from_remainders() {
-        // 17 mod 4 is 1, ⌊17 / 4⌋ = 4 mod 3 is 1, ⌊4 / 3⌋ = 1 mod 2 is 1: the second card reaches the first's remainder and
-        // is 2; the third reaches both and is 3.
-        let deck = Deck { key: Key::User, queues: 4, hand_size: 3, queue_length: 1 };
-        assert_eq!(deck.deal(17).collect::<Vec<_>>(), [1, 2, 3]);
-        // 0 is dealt 0, then 0 raised once, then 0 raised twice.
-        assert_eq!(deck.deal(0).collect::<Vec<_>>(), [0, 1, 2]);
-    }
-
-    #[test]
-    fn every_hand_has_different_cards_and_all_hands_are_dealt() {
-        let deck = Deck { key: Key::User, queues: 5, hand_size: 3, queue_length: 1 };
-        let mut hands: Vec<Vec<u32>> = (0..60).map(|hash| deck.deal(hash).collect()).collect();
-        hands.sort();
-        hands.dedup();
-        assert_eq!(hands.len(), 60, "5 · 4 · 3 ways to deal three of five");
-        assert!(hands.iter().all(|hand| hand[0] != hand[1] && hand[1] != hand[2] && hand[0] != hand[2]));
-        assert!(Deck::can_deal(128, 8) && !Deck::can_deal(128, 9) && Deck::can_deal(32, 12));
+        self.flows.gauges(now, visit);
     }
 }

@@ -9,7 +9,7 @@ use super::client::not_zero;
 use super::directory::Directory;
 use crate::queue::adaptive_lifo::Backlog;
 use crate::queue::bounds::Overflow;
-use crate::queue::shuffle_sharding::Deck;
+use crate::queue::shuffle_sharding::Sharding;
 use crate::request::{Key, Knob, Unit};
 use crate::section::{Amount, At, Limit, Section};
 use crate::time::Nanos;
@@ -65,7 +65,7 @@ pub enum Order {
     /// By start tags in virtual time.
     StartTimeFair(Shares),
     /// Queues that flows are dealt hands of.
-    ShuffleSharding(Deck),
+    ShuffleSharding(Sharding),
 }
 
 /// Between whom capacity is shared, and by what measure.

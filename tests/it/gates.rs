@@ -191,6 +191,72 @@ fn a_saturated_pool_sheds_what_can_be_spared() {
 }
 
 #[test]
+fn gie_flow_control_lets_all_wait_while_the_pool_is_saturated() {
+    // Two slots of a second; eight come at once. The first reading, at 0.05 s, finds two at work and six inside the
+    // downstream, and so do all readings until the last but two have gone: who comes at 0.5 s waits until 4.05 s at least,
+    // the first reading after the fourth pair has ended.
+    let rows = run("version = 1\nduration = '10s'\n[class.person]\npriority = 5\n\
+         [traffic.t]\nat = ['0s', '0s', '0s', '0s', '0s', '0s', '0s', '0s', '500ms']\nclass = 'person'\n\
+         [admission.a]\nkind = 'gie_saturation'\nqueue_depth = 1\nflow_control = true\n[queue.q]\nmax_length = 'unlimited'\n\
+         [downstream.d]\nconcurrency = 2\nbacklog = 'unlimited'\nservice_time = '1s'\n\
+         [policy.p]\nstages = ['a']\nqueue = 'q'\ndownstream = 'd'\n");
+    let attempts = rows.sorted_attempts();
+    let last = attempts.iter().find(|attempt| attempt.arrived.0 == 500_000_000).expect("it came");
+    // At 3.0 s the last two of the eight begin, and the reading of 3.0 s, made before any end of that instant, still sees
+    // them wait.
+    assert_eq!(last.started, Some(SimTime(3_050_000_000)));
+    assert!(attempts.iter().all(|attempt| attempt.outcome == "goodput"));
+}
+
+#[test]
+fn a_level_tells_those_it_turns_away_to_wait_for_seconds_that_double() {
+    // A seat that is taken for good, and a queue of one place: of ten calls a second all but two are turned away. Seconds
+    // begin at 0; the first refusals of 1, 3, 7 and 15 s double what is told, as long as it has stood.
+    let rows = run("version = 1\nduration = '20s'\n[class.a]\n\
+         [traffic.t]\nrate = '10/s'\nclass = 'a'\n\
+         [admission.p]\nkind = 'priority_levels'\nseats = 1\nlevel.all = { shares = 1 }\n\
+         [queue.q]\nmax_length = 1\n\
+         [downstream.d]\nconcurrency = 'unlimited'\nservice_time = '1000s'\n[policy.p]\nstages = ['p']\nqueue = 'q'\ndownstream = 'd'\n");
+    let attempts = rows.sorted_attempts();
+    let refused = attempts.iter().filter(|attempt| attempt.outcome == "rejected");
+    let told: Vec<(u64, u64)> = refused
+        .map(|attempt| {
+            let told = attempt.retry_after.expect("it is told something").0;
+            (attempt.arrived.0 / 1_000_000_000, told / 1_000_000_000)
+        })
+        .collect();
+    assert!(150 < told.len(), "{}", told.len());
+    for (second, told) in told {
+        let expected =
+            [(15, 16), (7, 8), (3, 4), (1, 2), (0, 1)].into_iter().find(|(from, _)| *from <= second);
+        assert_eq!(Some(told), expected.map(|(_, told)| told), "in second {second}");
+    }
+}
+
+#[test]
+fn a_wide_call_takes_several_seats_and_holds_up_its_own_level_alone() {
+    // Four seats, two for each level. A list of 300 takes three seats, more than its level has, so it works alone; a narrow
+    // one of its level that comes after it waits, although a seat is idle, and one of the other level does not.
+    let rows = run("version = 1\nduration = '10s'\n[class.lists]\n[class.gets]\n\
+         [traffic.one]\nat = ['0s']\nclass = 'lists'\ntokens = { input = 100, output = 0 }\n\
+         [traffic.wide]\nat = ['100ms']\nclass = 'lists'\ntokens = { input = 300, output = 0 }\n\
+         [traffic.narrow]\nat = ['200ms']\nclass = 'lists'\nuser = 'other'\ntokens = { input = 1, output = 0 }\n\
+         [traffic.get]\nat = ['300ms']\nclass = 'gets'\ntokens = { input = 1, output = 0 }\n\
+         [admission.p]\nkind = 'priority_levels'\nseats = 4\nlevel.l = { classes = ['lists'], shares = 1 }\n\
+         level.g = { shares = 1 }\nwidth = { unit = 'input_tokens' }\n\
+         [queue.q]\nkind = 'shuffle_sharding'\nkey = 'user'\nqueues = 1\nhand_size = 1\nper_class = true\nmax_length = 'unlimited'\n\
+         width = { unit = 'input_tokens' }\n\
+         [downstream.d]\nconcurrency = 'unlimited'\nservice_time = '1s'\n[policy.p]\nstages = ['p']\nqueue = 'q'\ndownstream = 'd'\n");
+    let attempts = rows.sorted_attempts();
+    let started = |traffic: &str| {
+        let attempt = attempts.iter().find(|attempt| attempt.traffic == traffic).expect("it came");
+        attempt.started.map(|started| started.0 / 1_000_000)
+    };
+    let all = ["one", "wide", "narrow", "get"].map(started);
+    assert_eq!(all, [Some(0), Some(1_000), Some(2_000), Some(300)]);
+}
+
+#[test]
 fn litellm_keeps_each_priority_to_its_part_only_when_the_model_is_well_used() {
     let mut door = Door::of(
         "kind = 'litellm_priority'\nrpm = 10\nthreshold = 0.5\nshare.interactive = { weight = 0.9 }\ndefault_weight = 0.2",

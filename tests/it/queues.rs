@@ -36,9 +36,11 @@ fn cases(kind: &str) -> &'static [&'static str] {
             "kind = 'drr'\nkey = 'class'\nunit = 'tokens'\nquantum = 7",
             "kind = 'drr'\nkey = 'class'\nunit = 'tokens'\nquantum = 50\nweights = { a = 5 }",
         ],
-        "shuffle_sharding" => {
-            &["kind = 'shuffle_sharding'\nkey = 'class'\nqueues = 8\nhand_size = 3\nqueue_length = 1000"]
-        }
+        "shuffle_sharding" => &[
+            "kind = 'shuffle_sharding'\nkey = 'class'\nqueues = 8\nhand_size = 3\nqueue_length = 1000",
+            "kind = 'shuffle_sharding'\nkey = 'user'\nqueues = 3\nhand_size = 2\nqueue_length = 1000\n\
+                 per_class = true\nexpected_service = '7ns'\nwidth = { per_seat = 9, most = 3 }",
+        ],
         "sfq" => &["kind = 'sfq'\nkey = 'class'", "kind = 'sfq'\nkey = 'class'\nunit = 'tokens'"],
         other => panic!("the kind `{other}` of the registry has no case in tests/it/queues.rs: add some"),
     }

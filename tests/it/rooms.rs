@@ -99,7 +99,14 @@ const CASES: &[(&str, &[&str])] = &[
             "limit = 9\nshare.interactive = { floor = 4 }\nshare.batch = { floor = 3 }\nidle = '50ms'\nreport = '20ms'",
         ],
     ),
-    ("gie_saturation", &["kv_tokens = 5000", "detector = 'concurrency'\nmax_in_flight = 2"]),
+    (
+        "gie_saturation",
+        &[
+            "kv_tokens = 5000",
+            "detector = 'concurrency'\nmax_in_flight = 2",
+            "detector = 'concurrency'\nmax_in_flight = 2\nflow_control = true",
+        ],
+    ),
     ("litellm_priority", &["rpm = 9", "tpm = 9000\nshare.interactive = { weight = 0.8 }\nthreshold = 0.1"]),
     ("pid_shedder", &["", "dialect = 'plain'\ntarget_utilization = 0.4\nkd = 0.1"]),
 ];

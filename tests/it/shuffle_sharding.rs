@@ -1,11 +1,12 @@
 //! Shuffle sharding: the published probabilities, by combinatorics and by the dealer, and what hands are good for.
 
 use crate::support::{number, queue, run, vectors, whole};
-use tidegate::queue::shuffle_sharding::Deck;
+use std::collections::{BTreeSet, VecDeque};
+use tidegate::queue::deck::Deck;
 use tidegate::queue::{Queue, Ticket};
-use tidegate::request::{Ask, Key};
+use tidegate::request::Ask;
 use tidegate::rng::{Dice, Purpose};
-use tidegate::time::SimTime;
+use tidegate::time::{Nanos, SimTime};
 
 /// The rows of the documentation's table: hand, queues, and the chance that one, four or sixteen others hold a whole hand.
 fn rows() -> Vec<(usize, usize, [f64; 3])> {
@@ -57,8 +58,7 @@ fn the_published_chances_are_those_of_hands_dealt_at_random() {
 #[test]
 fn the_dealer_deals_hands_that_lie_within_others_as_often() {
     for (hand_size, queues, chances) in rows() {
-        let deck =
-            Deck { key: Key::User, queues: queues as u32, hand_size: hand_size as u32, queue_length: 50 };
+        let deck = Deck { queues: queues as u32, hand_size: hand_size as u32 };
         for (others, chance) in [1u64, 4, 16].into_iter().zip(chances) {
             // Where it happens often enough to be seen.
             if chance < 0.01 {
@@ -139,4 +139,214 @@ fn a_crowd_of_one_user_leaves_the_others_their_share() {
         "kind = 'shuffle_sharding'\nkey = 'user'\nqueues = 64\nhand_size = 6\nmax_length = 'unlimited'",
     );
     assert!(shared < 0.6 && 0.99 < sharded, "{shared} and {sharded}");
+}
+
+/// One that waits or works in the slow server.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    ticket: u32,
+    seats: u64,
+    takes: u64,
+    /// The progress when it came.
+    came: i128,
+}
+
+#[derive(Clone, Debug, Default)]
+struct SlowQueue {
+    waiting: VecDeque<Call>,
+    at_work: Vec<Call>,
+    time: i128,
+}
+
+/// A server with so many seats and its queues, as the original reckons: all come to a queue, and whoever starts leaves it.
+struct SlowServer {
+    seats: u64,
+    queues: Vec<SlowQueue>,
+    progress: i128,
+    changed: u64,
+    last: usize,
+    arrivals: usize,
+    /// Whether seats that are idle beside a wide call that waits count as served, as in the original.
+    counts_idle_seats: bool,
+}
+
+/// How long a call is thought to take.
+const EXPECTED: i128 = 3_000;
+
+impl SlowServer {
+    fn in_use(&self) -> u64 {
+        self.queues.iter().flat_map(|queue| &queue.at_work).map(|call| call.seats).sum()
+    }
+
+    fn catch_up(&mut self, now: u64) {
+        let wanted: u64 = self.queues.iter().flat_map(|queue| &queue.waiting).map(|call| call.seats).sum();
+        let active =
+            self.queues.iter().filter(|queue| !queue.waiting.is_empty() || !queue.at_work.is_empty()).count();
+        let most = if self.counts_idle_seats { self.seats } else { self.in_use() };
+        let served = i128::from((self.in_use() + wanted).min(most));
+        self.progress += i128::from(now - self.changed) * served / active.max(1) as i128;
+        self.changed = now;
+    }
+
+    fn hold(&mut self, number: usize) {
+        let queue = &mut self.queues[number];
+        if let Some(head) = queue.waiting.front() {
+            queue.time = queue.time.max(head.came);
+        }
+    }
+
+    fn come(&mut self, now: u64, hand: &[usize], call: Call) {
+        self.catch_up(now);
+        let mut best: Option<(u64, usize)> = None;
+        for card in 0..hand.len() {
+            let number = hand[(self.arrivals + card) % hand.len()];
+            let waiting = self.queues[number].waiting.iter().map(|call| call.seats).sum();
+            if best.is_none_or(|(least, _)| waiting < least) {
+                best = Some((waiting, number));
+            }
+        }
+        self.arrivals += 1;
+        let number = best.expect("a hand has cards").1;
+        let progress = self.progress;
+        let queue = &mut self.queues[number];
+        if queue.waiting.is_empty() && queue.at_work.is_empty() {
+            queue.time = progress;
+        }
+        queue.waiting.push_back(Call { came: progress, ..call });
+        self.hold(number);
+    }
+
+    /// Starts whoever may start; answers whom, in order.
+    fn dispatch(&mut self, now: u64) -> Vec<(u32, u64)> {
+        self.catch_up(now);
+        let mut started = Vec::new();
+        while let Some(number) = self.next() {
+            let head = self.queues[number].waiting[0];
+            let in_use = self.in_use();
+            if self.seats < in_use + head.seats && (head.seats <= self.seats || 0 < in_use) {
+                break;
+            }
+            self.last = number;
+            let queue = &mut self.queues[number];
+            queue.waiting.pop_front();
+            queue.time += i128::from(head.seats) * EXPECTED;
+            queue.at_work.push(head);
+            self.hold(number);
+            started.push((head.ticket, head.takes));
+        }
+        started
+    }
+
+    fn next(&self) -> Option<usize> {
+        let count = self.queues.len();
+        let mut best: Option<(i128, usize)> = None;
+        for step in 1..=count {
+            let number = (self.last + step) % count;
+            let queue = &self.queues[number];
+            let Some(head) = queue.waiting.front() else { continue };
+            let finish = queue.time + i128::from(head.seats) * EXPECTED;
+            if best.is_none_or(|(least, _)| finish < least) {
+                best = Some((finish, number));
+            }
+        }
+        best.map(|(_, number)| number)
+    }
+
+    fn end(&mut self, now: u64, ticket: u32) {
+        self.catch_up(now);
+        let of = |queue: &SlowQueue| queue.at_work.iter().position(|call| call.ticket == ticket);
+        let (number, at) = self
+            .queues
+            .iter()
+            .enumerate()
+            .find_map(|(number, queue)| of(queue).map(|at| (number, at)))
+            .expect("it is at work");
+        let call = self.queues[number].at_work.remove(at);
+        self.queues[number].time -= i128::from(call.seats) * (EXPECTED - i128::from(call.takes));
+        self.hold(number);
+    }
+}
+
+/// A level of `seats` whose calls, of so many users, are up to `widest` seats wide: in the order of the original.
+fn serves_as_the_original(seats: u64, users: u32, widest: u32, load: u64, seed: u64) {
+    let mut queue = queue(
+        "kind = 'shuffle_sharding'\nkey = 'user'\nqueues = 8\nhand_size = 3\nqueue_length = 100000\n\
+         per_class = true\nexpected_service = '3us'\nmax_length = 'unlimited'\n\
+         width = { unit = 'input_tokens', per_seat = 10, most = 5 }",
+        "",
+    );
+    let mut slow = SlowServer {
+        seats,
+        queues: vec![SlowQueue::default(); 8],
+        progress: 0,
+        changed: 0,
+        last: 7,
+        arrivals: 0,
+        counts_idle_seats: widest == 1,
+    };
+    let deck = Deck { queues: 8, hand_size: 3 };
+    let mut state = seed;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut asks = Vec::new();
+    let mut takes = Vec::new();
+    // Ends to come, and who is at work by the queue under test.
+    let mut ends: BTreeSet<(u64, u32)> = BTreeSet::new();
+    let (mut now, mut in_use) = (0u64, 0u64);
+    let wide = |ask: &Ask| u64::from(ask.input_tokens).div_ceil(10).clamp(1, 5);
+    for number in 0..3_000u32 {
+        now += random(load);
+        while let Some((end, ticket)) = ends.first().copied().filter(|(end, _)| *end <= now) {
+            ends.pop_first();
+            slow.end(end, ticket);
+            queue.ended(SimTime(end), Ticket(ticket), Nanos(takes[ticket as usize]));
+            in_use -= wide(&asks[ticket as usize]);
+            let mut started = Vec::new();
+            while let Some(first) = queue.first(SimTime(end)) {
+                let seats_wanted = wide(&asks[first.0 as usize]);
+                if seats < in_use + seats_wanted && 0 < in_use {
+                    break;
+                }
+                queue.start(SimTime(end), first);
+                in_use += seats_wanted;
+                started.push((first.0, takes[first.0 as usize]));
+                ends.insert((end + takes[first.0 as usize], first.0));
+            }
+            assert_eq!(started, slow.dispatch(end), "at {end} after {ticket}");
+        }
+        let user = random(users.into()) as u32;
+        let ask = Ask { user, input_tokens: 10 * (1 + random(widest.into()) as u32), ..Ask::default() };
+        let length = 1 + random(9_000);
+        asks.push(ask);
+        takes.push(length);
+        let hand: Vec<usize> =
+            deck.deal(Dice(user.into()).bits(Purpose::Policy, 0)).map(|card| card as usize).collect();
+        slow.come(now, &hand, Call { ticket: number, seats: wide(&ask), takes: length, came: 0 });
+        let expected = slow.dispatch(now);
+        let has_room = in_use + wide(&ask) <= seats || in_use == 0;
+        if has_room && queue.may_pass(SimTime(now), &ask) {
+            queue.passed(SimTime(now), Ticket(number), &ask);
+            in_use += wide(&ask);
+            ends.insert((now + length, number));
+            assert_eq!(expected, [(number, length)], "at {now}");
+        } else {
+            queue.push(SimTime(now), Ticket(number), &ask, SimTime(u64::MAX));
+            assert_eq!(expected, [], "at {now}");
+        }
+    }
+}
+
+#[test]
+fn calls_start_in_the_order_of_the_original() {
+    for seed in 1..=20 {
+        for (seats, users) in [(1, 4), (3, 2), (5, 40), (12, 7)] {
+            // Well below, above and just below what the seats can do.
+            for load in [15_000 / seats, 5_000 / seats, 9_000 / seats] {
+                serves_as_the_original(seats, users, 1, load, seed);
+                serves_as_the_original(seats, users, 3, load * 2, seed);
+            }
+        }
+    }
 }

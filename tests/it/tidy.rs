@@ -8,7 +8,7 @@ use tidegate::scenario::{queue, stage};
 /// From below to above: each module may use those of earlier lines, and its own.
 const LAYERS: &[&[&str]] = &[
     &["time"],
-    &["units", "math", "rng", "gauge"],
+    &["units", "math", "rng", "gauge", "doubling"],
     &["dist"],
     &["request", "problem"],
     &["section", "table", "records"],

@@ -42,7 +42,7 @@ pub(super) fn build(prepared: &Prepared, queue: &Queue) -> AnyQueue {
         Order::StartTimeFair(shares) => {
             boxed(line(prepared, queue, StartTimeFair::new(sharing(prepared, shares))))
         }
-        Order::ShuffleSharding(deck) => boxed(line(prepared, queue, ShuffleSharding::new(*deck))),
+        Order::ShuffleSharding(sharding) => boxed(line(prepared, queue, ShuffleSharding::new(*sharding))),
     }
 }
 

@@ -1,9 +1,13 @@
 //! `kind = "fair"`, `"drr"`, `"sfq"` and `"shuffle_sharding"`: queues that share between keys.
 
 use super::{Kind, Order, Shares};
-use crate::queue::shuffle_sharding::Deck;
+use crate::queue::deck::Deck;
+use crate::queue::shuffle_sharding::Sharding;
 use crate::request::{Key, Unit};
+use crate::scenario::client::not_zero;
+use crate::scenario::width;
 use crate::section::{Amount, At, Section};
+use crate::time::Nanos;
 
 pub(super) const FAIR: Kind = Kind {
     name: "fair",
@@ -34,10 +38,11 @@ pub(super) const START_TIME_FAIR: Kind = Kind {
 
 pub(super) const SHUFFLE_SHARDING: Kind = Kind {
     name: "shuffle_sharding",
-    about: "deals each key a hand of queues, of which it joins the shortest; the queues take turns",
+    about: "deals each key a hand of queues, of which it joins the shortest; the queues are served fairly",
     question: "Does a crowd of one key leave others a queue that it isn't in, however many keys there are?",
-    formula: "join the shortest queue of hand(hash of key); one call of each queue in turn",
-    source: "Kubernetes, API priority and fairness, KEP-1040",
+    formula: "join the shortest queue of hand(hash of key); start the first of the queue with the least time + \
+        seats * expected_service; time += that at the start, += seats * (actual - expected_service) at the end",
+    source: "Kubernetes, API priority and fairness, KEP-1040, `queueset.go`",
     read: read_deck,
 };
 
@@ -58,8 +63,24 @@ fn read_deck(s: &mut Section) -> Order {
         let what = format!("`{}` is 0: nobody ever waits", s.path_of("queue_length"));
         s.problem("queue_length", what, "write 1 or more");
     }
+    let per_class =
+        s.get_or("per_class", false, "whether each class has queues of its own, as a priority level has");
+    let expected_service = s.get_or(
+        "expected_service",
+        Nanos::millis(3),
+        "how long a call is thought to take, until it has ended",
+    );
+    not_zero(s, "expected_service", Some(expected_service));
+    let width = width::read(s);
     let (queues, hand_size) = if is_a_hand { (queues, hand_size) } else { (1, 1) };
-    Order::ShuffleSharding(Deck { key, queues, hand_size, queue_length: queue_length.max(1) })
+    Order::ShuffleSharding(Sharding {
+        key,
+        deck: Deck { queues, hand_size },
+        queue_length: queue_length.max(1),
+        per_class,
+        width,
+        expected_service: expected_service.max(Nanos(1)),
+    })
 }
 
 /// More queues than anybody has.

@@ -194,7 +194,18 @@ fn read_saturation(s: &mut Section) -> StageSpec {
         within(s, "max_in_flight", max_in_flight, 1, 1 << 32);
         detector = Detector::Concurrency { max_in_flight };
     }
-    stage(s, gie_saturation::Settings { instances, detector })
+    let waits = s.get_or(
+        "flow_control",
+        false,
+        "whether work waits in a queue while it is saturated, of any priority",
+    );
+    let mut flow_control = None;
+    if waits || s.is_description() {
+        let refresh = s.get_or("refresh", Nanos::millis(50), "with flow control, how often it looks");
+        not_zero(s, "refresh", Some(refresh));
+        flow_control = Some(refresh.max(Nanos(1)));
+    }
+    stage(s, gie_saturation::Settings { instances, detector, flow_control })
 }
 
 fn read_litellm(s: &mut Section) -> StageSpec {

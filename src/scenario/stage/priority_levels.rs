@@ -5,6 +5,7 @@ use super::bounds::within;
 use super::{Kind, Page, StageSpec};
 use crate::admission::priority_levels::{Level, Settings};
 use crate::scenario::client::not_zero;
+use crate::scenario::width;
 use crate::section::{At, Section, Share};
 use crate::time::Nanos;
 
@@ -28,6 +29,7 @@ fn read(s: &mut Section) -> StageSpec {
     within(s, "seats", seats, 1, 1 << 32);
     let interval = s.get_or("interval", Nanos::secs(10), "how often limits are reckoned");
     not_zero(s, "interval", Some(interval));
+    let width = width::read(s);
     let (mut levels, mut classes) = (Vec::new(), Vec::new());
     let mut catches_all = 0;
     for (name, mut level) in s.named("level", "a level; calls of its classes share its seats") {
@@ -74,5 +76,5 @@ fn read(s: &mut Section) -> StageSpec {
         });
     }
     let interval = interval.max(Nanos(1));
-    naming(s, Settings { seats, interval, levels }, classes)
+    naming(s, Settings { seats, interval, width, levels }, classes)
 }
