@@ -1,7 +1,8 @@
 //! A downstream with slots: up to `concurrency` at once, each for its own service time.
 //!
 //! A slowdown multiplies the service time of work that starts while it lasts; with `stretch_running` it also
-//! multiplies what remains of the work that runs when it begins or ends. An outage fails what runs when it begins,
+//! multiplies what remains of the work that runs when it begins or ends. Under load work may take longer: by a share for
+//! each that is worked on when it starts, itself included, and it stays at that. An outage fails what runs when it begins,
 //! and at once what starts while it lasts. The edge: slots that are taken away while in use stay in use until
 //! their work ends.
 //!
@@ -24,6 +25,8 @@ pub struct Slots {
     error_rate: f64,
     stretch_running: bool,
     slowdown: f64,
+    /// How much longer work takes for each that is worked on, as a share.
+    load_factor: f64,
     outage: bool,
     busy: Gauge,
     capacity: Gauge,
@@ -41,6 +44,7 @@ impl Slots {
             error_rate: 0.0,
             stretch_running: false,
             slowdown: 1.0,
+            load_factor: 0.0,
             outage: false,
             busy: Gauge::new(0),
             capacity: Gauge::new(slots.unwrap_or(0)),
@@ -58,6 +62,12 @@ impl Slots {
     /// The same with a share of attempts that fail at the end of their service.
     pub fn error_rate(mut self, share: f64) -> Slots {
         self.error_rate = share;
+        self
+    }
+
+    /// The same, in which work takes longer, by that share, for each that is worked on when it starts.
+    pub fn load_factor(mut self, share: f64) -> Slots {
+        self.load_factor = share;
         self
     }
 
@@ -104,8 +114,9 @@ impl Downstream for Slots {
             return Work { takes: Nanos::ZERO, fails: true };
         }
         let mut takes = self.service.time(ask, attempt);
-        if self.slowdown != 1.0 {
-            takes = Nanos::from_f64(takes.0 as f64 * self.slowdown);
+        if self.slowdown != 1.0 || self.load_factor != 0.0 {
+            let load = 1.0 + self.load_factor * self.busy.value() as f64;
+            takes = Nanos::from_f64(takes.0 as f64 * self.slowdown * load);
         }
         let fails = self.error_rate > 0.0 && ask.dice.share(Purpose::Error, attempt) < self.error_rate;
         Work { takes, fails }

@@ -3,6 +3,7 @@
 use super::dist;
 use super::source::Document;
 use super::stage;
+use super::stage::bounds::within;
 use crate::downstream::service::Service;
 use crate::request::Knob;
 use crate::section::{Either, Limit, Section, Share};
@@ -21,6 +22,8 @@ pub struct Downstream {
     pub preempts: bool,
     /// How long work takes.
     pub service_time: Service,
+    /// How much longer work takes for each that is worked on when it starts, as a share.
+    pub load_factor: f64,
     /// Share of attempts that fail.
     pub error_rate: f64,
     /// Whether a slowdown also applies to work that runs when it begins or ends.
@@ -49,6 +52,12 @@ impl Downstream {
             "whether work of a class of higher priority takes the slot of lower work, which goes on later",
         );
         let service_time = read_service(&mut s, files);
+        let load_factor: f64 = s.get_or(
+            "load_factor",
+            0.0,
+            "how much longer work takes, as a share, for each that is worked on when it starts, itself included",
+        );
+        within(&mut s, "load_factor", load_factor, 0.0, 1e6);
         let error_rate: Share =
             s.get_or("error_rate", Share(0.0), "share of attempts that fail at their end");
         let words = [("started", false), ("running", true)];
@@ -75,6 +84,7 @@ impl Downstream {
             backlog: backlog.0,
             preempts,
             service_time,
+            load_factor,
             error_rate: error_rate.0,
             stretch_running,
             quota,

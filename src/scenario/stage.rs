@@ -2,7 +2,7 @@
 
 mod adaptive;
 mod admission;
-mod bounds;
+pub(super) mod bounds;
 mod bulkheads;
 mod clients;
 mod concurrency;

@@ -80,6 +80,7 @@ fn parking(options: &Options) -> Parking {
 
 pub(super) fn downstream(prepared: &Prepared, spec: &scenario::downstream::Downstream) -> AnyDownstream {
     let slots = Slots::new(spec.concurrency, spec.service_time.clone())
+        .load_factor(spec.load_factor)
         .error_rate(spec.error_rate)
         .stretch_running(spec.stretch_running);
     if spec.preempts {
