@@ -50,6 +50,7 @@ pub fn request_log(rounds: usize, rows: u64) -> (f64, f64) {
             target: "server",
             retry_after: None,
             scope: "",
+            caller: "",
         };
         sink.request(&row).expect("room on the disk");
     };

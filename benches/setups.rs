@@ -10,7 +10,7 @@ use tidegate::limiter::token_bucket::TokenBucket;
 use tidegate::limiter::{Blueprint, Limiter, Options};
 use tidegate::observe::{GateLayout, Layout};
 use tidegate::queue::fifo::Fifo;
-use tidegate::report::csv::{Files, Nameless};
+use tidegate::report::csv::{Files, Nameless, Table};
 use tidegate::request::{ClassId, Key, Knob};
 use tidegate::rng::Stream;
 use tidegate::time::{Nanos, SimTime};
@@ -23,7 +23,8 @@ use tidegate::units::Rate;
 /// Lets `work` fill the CSV files of a run in a directory that goes away; answers what it does, and the bytes written.
 pub fn with_files<T>(requests: bool, work: impl FnOnce(&Files<'_>) -> T) -> (T, u64) {
     let dir = tempfile::tempdir().expect("a directory for what is written");
-    let files = Files::create(dir.path(), dir.path().into(), "0123456789ab", &[], &Nameless, requests);
+    let left_out: &[Table] = if requests { &[Table::Edges] } else { &[Table::Edges, Table::Requests] };
+    let files = Files::create(dir.path(), dir.path().into(), "0123456789ab", &[], &Nameless, left_out);
     let files = files.expect("an empty directory");
     let answer = work(&files);
     let written = files.finish().expect("room on the disk");
@@ -60,6 +61,8 @@ fn gate(limiters: Vec<Box<dyn Limiter>>, queue: Option<u64>) -> Gate {
         downstream: 0,
         quota: None,
         take: Take::AllOrNone,
+        calls: vec![],
+        frees_slot: false,
     }
 }
 

@@ -4,12 +4,14 @@
 //! the parts, which know neither the engine nor each other. `flow` follows one attempt through its life.
 
 pub mod calendar;
+mod calls;
 mod changes;
 mod floor;
 mod flow;
 mod gate;
 mod heap;
 mod key;
+mod kin;
 mod live;
 mod parked;
 mod pending;
@@ -28,9 +30,10 @@ use crate::traffic::Known;
 use calendar::{Calendar, Due, Lane, Moment, Slot};
 use floor::{Floor, whose_alarm};
 use gate::LiveGate;
+use kin::Family;
 use live::{Attempt, Slab, State, resolve};
 use setup::limit;
-pub use setup::{Change, Gate, Parking, Setup, Take, Target, Traffic};
+pub use setup::{Call, Change, Gate, Parking, Setup, Take, Target, Traffic, Wanted};
 use std::collections::BTreeMap;
 
 /// Watches a run while it goes on.
@@ -74,6 +77,7 @@ pub fn run(setup: Setup, sink: &mut dyn Sink, watch: &mut dyn Watch) -> Result<O
 /// A simulation under way.
 pub struct Engine<'a> {
     attempts: Slab<Attempt>,
+    family: Family,
     floor: Floor,
     traffics: Vec<LiveTraffic>,
     clients: Vec<LiveClient>,
@@ -151,6 +155,7 @@ impl<'a> Engine<'a> {
         let gates = setup.gates.into_iter().zip(layouts).map(live_gate).collect();
         let mut engine = Engine {
             attempts: Slab::default(),
+            family: Family::default(),
             floor: Floor { gates, downstreams: setup.downstreams, calendar, recorder },
             traffics: Vec::new(),
             clients,
@@ -238,6 +243,9 @@ impl<'a> Engine<'a> {
                 Moment::Expire => self.expire(about),
                 Moment::Timeout => self.time_out(about),
             };
+            if !self.family.answers.is_empty() {
+                self.read_answers();
+            }
             self.events += 1;
             self.floor.recorder.fact(due.time, what << 3 | due.moment as u64);
             if single || due.moment == Moment::Sample {

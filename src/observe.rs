@@ -10,7 +10,10 @@ mod recorder;
 pub mod rows;
 mod totals;
 
-pub use layout::{GateLayout, Layout};
+pub use layout::{EdgeLayout, GateLayout, Layout};
 pub use percentiles::{Percentiles, Sketch};
 pub use recorder::{From, LedgerId, Recorder, Refuser, Served, Times};
-pub use rows::{Count, GaugeRow, LatencyRow, OutcomeRow, Phase, RequestRow, Sink, SummaryRow, TimelineRow};
+pub use rows::{
+    Count, EdgeCounts, EdgeRow, GaugeRow, LatencyRow, OutcomeRow, Phase, RequestRow, Sink, SummaryRow,
+    TimelineRow,
+};

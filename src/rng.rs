@@ -92,6 +92,14 @@ pub enum Purpose {
     RetryAfter = 11,
     /// Characters of a call's text.
     Characters = 12,
+    /// The luck of what work calls.
+    Calls = 13,
+    /// Whether a call of a downstream is made.
+    Made = 14,
+    /// How often it is made.
+    Times = 15,
+    /// The luck of one such call.
+    Called = 16,
 }
 
 /// A call's luck: every draw for the call is a function of it.

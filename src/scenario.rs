@@ -11,6 +11,7 @@ mod directory;
 pub mod dist;
 pub mod downstream;
 pub mod event;
+pub mod graph;
 pub mod policy;
 pub mod queue;
 pub mod rate;
@@ -159,9 +160,16 @@ fn read<'a>(s: &mut Section<'a>, files: Option<&Document>) -> Scenario {
     let clients = clients.into_iter().map(|(name, s)| client::Client::read(name, s)).collect();
     let downstreams = s.named("downstream", "what does the work");
     let downstream_names = Directory::new("downstream", log, &downstreams);
-    let downstreams: Vec<_> =
-        downstreams.into_iter().map(|(name, s)| downstream::Downstream::read(name, s, files)).collect();
     let (stage_names, stages) = read_stages(s, log);
+    let scope = graph::Scope {
+        stages: &stage_names,
+        queues: &queue_names,
+        downstreams: &downstream_names,
+        clients: &client_names,
+        classes: &class_names,
+    };
+    let read_downstream = |(name, s)| downstream::Downstream::read(name, s, files, &scope);
+    let downstreams: Vec<_> = downstreams.into_iter().map(read_downstream).collect();
     let by_priority = queues.iter().any(Queue::looks_at_priority)
         || downstreams.iter().any(|downstream| downstream.preempts)
         || stages.iter().any(|stage| stage.spec.looks_at_priority());
@@ -259,10 +267,10 @@ fn read<'a>(s: &mut Section<'a>, files: Option<&Document>) -> Scenario {
     check::check(&scenario, &places);
     for (names, by) in [
         (&class_names, "traffic"),
-        (&client_names, "traffic or policy"),
-        (&downstream_names, "policy"),
-        (&stage_names, "policy"),
-        (&queue_names, "policy"),
+        (&client_names, "traffic, policy or downstream"),
+        (&downstream_names, "policy or downstream"),
+        (&stage_names, "policy or downstream"),
+        (&queue_names, "policy or downstream"),
     ] {
         names.warn_of_unused(by);
     }

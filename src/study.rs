@@ -101,6 +101,8 @@ pub struct Finished {
     pub refusals: BTreeMap<(String, &'static str), u64>,
     /// How long each class had work in the main phase and got nothing done.
     pub starved: BTreeMap<String, Nanos>,
+    /// Attempts that downstreams made at others, by the one that was called.
+    pub attempts: BTreeMap<String, u64>,
     /// What was offered and admitted over time; of a policy's first seed only.
     pub series: Series,
 }
@@ -161,8 +163,8 @@ fn run_job<S: Shelf>(
     }
     let (rows, memory) = tally.into_parts();
     shelf.close(number, rows)?;
-    let Memory { total, refusals, starved, series } = memory;
-    Ok(Finished { job: job.clone(), outcome, total, refusals, starved, series })
+    let Memory { total, refusals, starved, attempts, series } = memory;
+    Ok(Finished { job: job.clone(), outcome, total, refusals, starved, attempts, series })
 }
 
 /// Passes on progress, and the wish to stop.

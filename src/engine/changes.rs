@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::calendar::Moment;
-use super::live::{Attempt, State, reference};
+use super::live::{Attempt, State, Work, reference};
 use super::service::Ending;
 use super::setup::Target;
 use crate::admission::Scene;
@@ -98,7 +98,7 @@ impl Engine<'_> {
         for index in self.serving(downstream) {
             let attempt = &mut self.attempts[index];
             // What has not begun will take its time when it does.
-            if !attempt.began {
+            if attempt.work != Work::Begun {
                 continue;
             }
             let left = Nanos::from_f64((attempt.finish - self.now).0 as f64 * factor);
@@ -116,7 +116,7 @@ impl Engine<'_> {
             (attempt.fails, attempt.finish) = (true, self.now);
             let about = reference(index, attempt.generation);
             self.floor.calendar.schedule(self.now, Moment::Finish, about);
-            if attempt.began {
+            if attempt.work == Work::Begun {
                 self.floor.calendar.event_died();
             }
         }

@@ -5,7 +5,7 @@
 
 use super::calendar::{Calendar, Moment};
 use super::gate::{Limits, LiveGate, Room};
-use super::live::{Attempt, Slab, State, reference};
+use super::live::{self, Attempt, Slab, State, reference};
 use super::setup::limit;
 use crate::admission::Denial;
 use crate::downstream::{AnyDownstream, Downstream, Work};
@@ -159,7 +159,7 @@ impl Post<'_> {
         self.recorder.admitted(now, attempt.ledger, from, now - attempt.arrived, &attempt.ask);
         match work {
             Some(work) => self.begin(index, attempt, work),
-            None => (attempt.began, attempt.finish) = (false, SimTime(u64::MAX)),
+            None => (attempt.work, attempt.finish) = (live::Work::Waits, SimTime(u64::MAX)),
         }
         if self.live.habits.keeps_time {
             self.set_alarms();
@@ -169,7 +169,7 @@ impl Post<'_> {
     /// Work begins.
     #[inline(always)]
     fn begin(&mut self, index: u32, attempt: &mut Attempt, work: Work) {
-        (attempt.began, attempt.fails) = (true, work.fails);
+        (attempt.work, attempt.fails) = (live::Work::Begun, work.fails);
         attempt.finish = self.now.saturating_add(work.takes);
         self.calendar.schedule(attempt.finish, Moment::Finish, reference(index, attempt.generation));
     }
@@ -201,10 +201,10 @@ impl Post<'_> {
     #[inline(always)]
     pub(super) fn leave(&mut self, index: u32, attempt: &Attempt, end: End) {
         let (now, gate, ask) = (self.now, &mut self.live.gate, &attempt.ask);
-        if attempt.began {
-            self.downstream.leave(now, index);
-        } else {
-            self.downstream.withdraw(now, index);
+        match attempt.work {
+            live::Work::Begun | live::Work::Calling => self.downstream.leave(now, index),
+            live::Work::Waits => self.downstream.withdraw(now, index),
+            live::Work::Away => {}
         }
         gate.limiters.iter_mut().chain(&mut gate.quota).for_each(|limiter| limiter.settle(now, ask, end));
         if self.live.settles {

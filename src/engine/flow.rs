@@ -3,7 +3,7 @@
 use super::calendar::Moment;
 use super::floor::{Obstacle, Post};
 use super::gate::{Limits, Refusal};
-use super::live::{Attempt, State, reference};
+use super::live::{Attempt, State, Work, reference};
 use super::{Engine, LiveClient};
 use crate::admission::Denial;
 use crate::client::Failure;
@@ -49,7 +49,8 @@ impl Engine<'_> {
             gate,
             state: State::Outside,
             fails: false,
-            began: false,
+            work: Work::Waits,
+            inner: false,
             orphan: false,
             timed: false,
         };
@@ -62,11 +63,14 @@ impl Engine<'_> {
         call
     }
 
-    /// A caller tries again.
+    /// A caller tries again, or a downstream calls.
     #[inline(never)]
     pub(super) fn retry(&mut self, index: u32) -> u64 {
         let attempt = &mut self.attempts[index];
         attempt.arrived = self.now;
+        if attempt.inner {
+            self.floor.recorder.edge_tried(self.family.of(index).edge, attempt.ledger);
+        }
         let story = attempt.story();
         let post = &mut self.floor.post(self.now, attempt.gate);
         match post.enter(index, attempt) {

@@ -87,6 +87,20 @@ pub(super) enum State {
     Serving,
 }
 
+/// What has become of work that has started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Work {
+    /// It waits inside the downstream.
+    #[default]
+    Waits,
+    /// It has begun, and its end is in the calendar.
+    Begun,
+    /// It waits for calls that it has made, in its slot.
+    Calling,
+    /// It waits for them, and has given up its slot.
+    Away,
+}
+
 /// One try of a call, and what the call carries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attempt {
@@ -111,8 +125,10 @@ pub(super) struct Attempt {
     pub(super) gate: u16,
     pub(super) state: State,
     pub(super) fails: bool,
-    /// Whether its work has begun, or it waits inside the downstream.
-    pub(super) began: bool,
+    /// What has become of its work, while it is in service.
+    pub(super) work: Work,
+    /// Whether a downstream makes the call.
+    pub(super) inner: bool,
     /// Whether its caller has stopped waiting for it.
     pub(super) orphan: bool,
     /// Whether a timer of its caller runs.

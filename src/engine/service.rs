@@ -39,14 +39,26 @@ impl Engine<'_> {
     /// Service ends by itself.
     #[inline(always)]
     pub(super) fn finish(&mut self, index: u32) -> u64 {
-        let now = self.now;
-        let attempt = &mut self.attempts[index];
+        let attempt = &self.attempts[index];
         let story = attempt.story();
-        let gate = attempt.gate;
-        let post = &mut self.floor.post(now, gate);
+        let post = self.floor.post(self.now, attempt.gate);
         if post.downstream.is_paused(index) {
             return story; // it finishes later, once it has gone on
         }
+        if !post.live.gate.calls.is_empty() && self.goes_on_to_call(index) {
+            return story;
+        }
+        self.complete(index);
+        story
+    }
+
+    /// Service is over.
+    #[inline(always)]
+    pub(super) fn complete(&mut self, index: u32) {
+        let now = self.now;
+        let attempt = &mut self.attempts[index];
+        let gate = attempt.gate;
+        let post = &mut self.floor.post(now, gate);
         let (took, orphan) = (now - attempt.started, attempt.orphan);
         let how = match (attempt.fails, orphan || attempt.deadline < now) {
             (true, _) => Served::Failed,
@@ -57,15 +69,19 @@ impl Engine<'_> {
         post.leave(index, attempt, end);
         let times = Times { took, since_birth: now - attempt.born };
         post.recorder.served(now, attempt.ledger, gate as usize, how, times, &attempt.ask);
-        if attempt.timed || self.wants_requests || how == Served::Failed {
+        if attempt.timed || attempt.inner || self.wants_requests || how == Served::Failed {
+            let inner = attempt.inner;
             self.end_attempt(index, Ending::Served(how));
             if how == Served::Failed && !orphan {
                 self.failed(index, Failure::Error);
             } else {
+                if inner && !orphan {
+                    self.answer(index, true);
+                }
                 self.attempts.free(index);
             }
             self.offer(gate as usize);
-            return story;
+            return;
         }
         attempt.end();
         self.attempts.free(index);
@@ -73,7 +89,6 @@ impl Engine<'_> {
             self.shed_waiting(ticket, obstacle);
             self.offer(gate as usize);
         }
-        story
     }
 
     /// A queue's patience ends.
@@ -94,37 +109,37 @@ impl Engine<'_> {
     /// A caller's patience ends.
     #[inline(never)]
     pub(super) fn time_out(&mut self, index: u32) -> u64 {
-        let now = self.now;
         let attempt = &mut self.attempts[index];
         attempt.timed = false;
-        let (number, ask, story) = (attempt.gate as usize, attempt.ask, attempt.story());
+        let (gate, state, story) = (attempt.gate as usize, attempt.state, attempt.story());
         self.floor.recorder.timed_out(attempt.ledger);
+        // It goes on for nobody.
+        if state == State::Serving && !self.clients[attempt.client as usize].client.cancel {
+            attempt.orphan = true;
+            self.given_up(index);
+            return story;
+        }
+        self.withdraw(index);
+        self.failed(index, Failure::Timeout);
+        if state == State::Queued {
+            self.offer_behind(gate)
+        } else {
+            self.offer(gate)
+        }
+        story
+    }
+
+    /// An attempt leaves with its caller, wherever it is. Its place is kept.
+    pub(super) fn withdraw(&mut self, index: u32) {
+        let attempt = &self.attempts[index];
+        let (number, ask) = (attempt.gate as usize, attempt.ask);
         match attempt.state {
-            // It goes on for nobody.
-            State::Serving if !self.clients[attempt.client as usize].client.cancel => {
-                attempt.orphan = true;
-                self.given_up(index);
-                return story;
-            }
-            State::Serving => {
-                let took = now - attempt.started;
-                let times = Times { took, since_birth: now - attempt.born };
-                let mut post = self.floor.post(now, attempt.gate);
-                post.leave(index, attempt, End::Cancelled(took));
-                post.recorder.served(now, attempt.ledger, number, Served::Cancelled, times, &ask);
-                if attempt.began {
-                    post.calendar.event_died();
-                }
-                self.end_attempt(index, Ending::Served(Served::Cancelled));
-            }
+            State::Serving => self.cancel_service(index),
             State::Queued => {
                 self.leave_queue(index);
                 self.give_back(number, &ask);
                 self.lost(index, self.floor.gates[number].queue_number(), None);
                 self.abandon(index, From::Queue);
-                self.failed(index, Failure::Timeout);
-                self.offer_behind(number);
-                return story;
             }
             State::Delayed => {
                 self.give_back(number, &ask);
@@ -142,9 +157,6 @@ impl Engine<'_> {
             }
             State::Outside => {}
         }
-        self.failed(index, Failure::Timeout);
-        self.offer(number);
-        story
     }
 
     /// One has left the queue without starting: it may have been the first, which kept those behind it from starting,
@@ -182,7 +194,7 @@ impl Engine<'_> {
 
     /// The last word on an attempt: its row in the request log, its timer. Its place is kept.
     #[inline(always)]
-    fn end_attempt(&mut self, index: u32, ending: Ending) {
+    pub(super) fn end_attempt(&mut self, index: u32, ending: Ending) {
         if self.wants_requests {
             self.log(index, ending);
         }
@@ -203,8 +215,10 @@ impl Engine<'_> {
             Ending::Rejected(by, retry_after) => (Some(by), retry_after),
             _ => (None, None),
         };
+        let edge = attempt.inner.then(|| &layout.edges[self.family.of(index).edge as usize]);
+        let caller = edge.map_or("", |edge| edge.caller.as_str());
         let row = RequestRow {
-            call: attempt.call,
+            call: if attempt.inner { self.family.of(index).root } else { attempt.call },
             attempt: attempt.number,
             traffic: &self.traffics[attempt.traffic as usize].traffic.name,
             class: &layout.classes[attempt.ask.class.0 as usize],
@@ -218,6 +232,7 @@ impl Engine<'_> {
             target: &gate.target,
             retry_after,
             scope: by.map_or("", |by| by.scope),
+            caller,
         };
         if let Err(problem) = self.sink.request(&row) {
             self.failure.get_or_insert(problem);
@@ -228,6 +243,9 @@ impl Engine<'_> {
     /// is kept, or gives up.
     fn failed(&mut self, index: u32, failure: Failure) {
         let attempt = &self.attempts[index];
+        if attempt.inner {
+            return self.inner_failed(index, failure);
+        }
         let client = &mut self.clients[attempt.client as usize].client;
         match client.retry(self.now, attempt.ask.dice, attempt.number, failure) {
             Some(wait) => {
@@ -242,6 +260,9 @@ impl Engine<'_> {
     /// The client stops waiting for an attempt that goes on: a retry of it takes a place of its own.
     fn given_up(&mut self, index: u32) {
         let attempt = &self.attempts[index];
+        if attempt.inner {
+            return self.inner_given_up(index);
+        }
         let client = &mut self.clients[attempt.client as usize].client;
         if let Some(wait) = client.retry(self.now, attempt.ask.dice, attempt.number, Failure::Timeout) {
             let (facts, (place, free)) = (attempt.clone(), self.attempts.occupy());
@@ -250,7 +271,7 @@ impl Engine<'_> {
         }
     }
 
-    fn schedule_retry(&mut self, index: u32, wait: Nanos) {
+    pub(super) fn schedule_retry(&mut self, index: u32, wait: Nanos) {
         let about = reference(index, self.attempts[index].generation);
         self.floor.calendar.schedule(self.now.saturating_add(wait), Moment::Retry, about);
     }

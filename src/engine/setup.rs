@@ -3,6 +3,7 @@
 use super::gate::LiveGate;
 use crate::admission::Admission;
 use crate::client::Client;
+use crate::dist::Dist;
 use crate::downstream::{AnyDownstream, Downstream, Use};
 use crate::gauge::Reading;
 use crate::limiter::Limiter;
@@ -66,6 +67,53 @@ pub struct Gate {
     pub quota: Option<Box<dyn Limiter>>,
     /// How the limiters are charged.
     pub take: Take,
+    /// What work at the downstream calls when its own time is over, in order.
+    pub calls: Vec<Call>,
+    /// Whether it gives up its slot while it waits for them.
+    pub frees_slot: bool,
+}
+
+/// A call that work makes.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Number of the gate that is called.
+    pub gate: usize,
+    /// Number of the client through which it is called.
+    pub client: usize,
+    /// Number of the edge in the [`Layout`].
+    pub edge: u16,
+    /// The class of the call; `None` is that of the work.
+    pub class: Option<ClassId>,
+    /// How often it is made.
+    pub times: Dist,
+    /// The share of the work that makes it.
+    pub share: f64,
+    /// Whether all of these calls are made at once.
+    pub at_once: bool,
+    /// Whether it begins with the one listed before it.
+    pub beside: bool,
+    /// How much the work wants an answer.
+    pub wanted: Wanted,
+    /// Only work that so many calls or fewer separate from the traffic makes it: 1 is work for the traffic itself.
+    pub max_depth: Option<u16>,
+}
+
+/// How much work wants an answer to a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wanted {
+    /// Without it, it fails.
+    #[default]
+    Needed,
+    /// It waits for it, and goes on without.
+    Optional,
+    /// It does not wait.
+    Background,
+}
+
+impl Wanted {
+    /// Every way with the name that files give it.
+    pub const NAMES: [(&'static str, Wanted); 3] =
+        [("needed", Wanted::Needed), ("optional", Wanted::Optional), ("background", Wanted::Background)];
 }
 
 /// What a limiter does with what it refuses.

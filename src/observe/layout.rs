@@ -9,6 +9,8 @@ pub struct Layout {
     pub classes: Vec<String>,
     /// What can turn work away or serve it, by number of the gate.
     pub gates: Vec<GateLayout>,
+    /// Which downstream calls which, by number of the edge.
+    pub edges: Vec<EdgeLayout>,
     /// Length of an interval.
     pub interval: Nanos,
     /// Where the main phase begins.
@@ -39,4 +41,13 @@ pub struct GateLayout {
     pub target: String,
     /// Everything that turns work away: limiters, admission stages, the queue, the downstream itself.
     pub stages: Vec<String>,
+}
+
+/// The names of an edge of the call graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EdgeLayout {
+    /// The downstream that calls.
+    pub caller: String,
+    /// The downstream that is called.
+    pub target: String,
 }

@@ -5,7 +5,7 @@ mod intervals;
 mod ledger;
 
 use super::layout::Layout;
-use super::rows::{Count, Sink};
+use super::rows::{Count, EdgeCounts, EdgeRow, Sink};
 use super::totals::Totals;
 use crate::gauge::Gauge;
 use crate::problem::Problem;
@@ -68,18 +68,22 @@ pub struct Times {
     pub since_birth: Nanos,
 }
 
-/// Which ledger a call counts in: its class, and whether it was born in the warm-up.
+/// Which ledger a call counts in: that of its class, or of calls that downstreams make for its class; and whether it was
+/// born in the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LedgerId {
-    class: u16,
+    book: u16,
     warm: bool,
 }
 
 /// See the module.
 pub struct Recorder {
     layout: Layout,
-    /// By class.
+    /// By class; then, in a call graph, by class those of calls that downstreams make.
     books: Vec<Book>,
+    /// How many classes there are.
+    classes: u16,
+    edges: Vec<EdgeCounts>,
     limit: Option<Gauge>,
     totals: Totals,
     index: u64,
@@ -97,7 +101,9 @@ impl Recorder {
     /// A recorder before anything has happened. `limit` is the policy's limit on work in flight.
     pub fn new(layout: Layout, limit: Option<u64>) -> Recorder {
         Recorder {
-            books: layout.classes.iter().map(|_| Book::new(&layout)).collect(),
+            books: books(&layout),
+            classes: layout.classes.len() as u16,
+            edges: vec![EdgeCounts::default(); layout.edges.len()],
             limit: limit.map(Gauge::new),
             totals: Totals::new(&layout),
             index: 0,
@@ -131,13 +137,34 @@ impl Recorder {
     /// The ledger of a call of `class` that is born at `now`.
     #[inline(always)]
     pub fn ledger(&self, class: ClassId, now: SimTime) -> LedgerId {
-        LedgerId { class: class.0, warm: now.0 < self.layout.warmup.0 }
+        LedgerId { book: class.0, warm: now.0 < self.layout.warmup.0 }
+    }
+
+    /// The ledger of a call that a downstream makes for a call of that ledger, in that class.
+    pub fn inner_ledger(&self, id: LedgerId, class: ClassId) -> LedgerId {
+        LedgerId { book: self.classes + class.0, warm: id.warm }
+    }
+
+    /// A downstream made a call over an edge.
+    pub fn edge_called(&mut self, edge: u16, id: LedgerId) {
+        self.edges[edge as usize].calls += u64::from(!id.warm);
+    }
+
+    /// An attempt of a call over an edge arrived.
+    pub fn edge_tried(&mut self, edge: u16, id: LedgerId) {
+        self.edges[edge as usize].attempts += u64::from(!id.warm);
+    }
+
+    /// A call over an edge was answered, or its client gave up.
+    pub fn edge_answered(&mut self, edge: u16, id: LedgerId, well: bool) {
+        let counts = &mut self.edges[edge as usize];
+        *if well { &mut counts.answered } else { &mut counts.failed } += u64::from(!id.warm);
     }
 
     /// What is counted of the calls of a ledger, and what stands in its class.
     #[inline(always)]
     fn open(&mut self, id: LedgerId) -> (&mut Ledger, &mut Standing) {
-        let book = &mut self.books[id.class as usize];
+        let book = &mut self.books[id.book as usize];
         (&mut book.ledgers[usize::from(id.warm)], &mut book.standing)
     }
 
@@ -178,7 +205,7 @@ impl Recorder {
             ledger.tokens.reserved += tokens;
             standing.tokens.up(now, tokens);
         }
-        self.waiting -= u64::from(from == From::Queue);
+        self.waiting -= u64::from(from == From::Queue && id.book < self.classes);
     }
 
     /// An attempt began to wait in the queue.
@@ -192,7 +219,7 @@ impl Recorder {
         });
         standing.leave(now, from);
         standing.depth.up(now, 1);
-        self.waiting += u64::from(from != From::Queue);
+        self.waiting += u64::from(from != From::Queue && id.book < self.classes);
         self.most_waiting = self.most_waiting.max(self.waiting);
     }
 
@@ -215,7 +242,7 @@ impl Recorder {
         ledger.ends[by.gate].rejected[by.stage][by.reason as usize] += 1;
         standing.leave(now, from);
         self.sojourns += waited.0 as u128;
-        self.waiting -= u64::from(from == From::Queue);
+        self.waiting -= u64::from(from == From::Queue && id.book < self.classes);
     }
 
     /// An attempt left service after so long. What is good answers its call, so long after its birth.
@@ -242,7 +269,7 @@ impl Recorder {
         ledger.service.add(times.took.0);
         if how == Served::Goodput {
             ledger.latency.add(times.since_birth.0);
-            if !id.warm {
+            if !id.warm && id.book < self.classes {
                 self.totals.answered(ask);
             }
         }
@@ -261,7 +288,7 @@ impl Recorder {
         ledger.ends[gate].plain[ABANDONED] += 1;
         standing.leave(now, from);
         self.sojourns += waited.0 as u128;
-        self.waiting -= u64::from(from == From::Queue);
+        self.waiting -= u64::from(from == From::Queue && id.book < self.classes);
     }
 
     /// An attempt was alive when the run was cut off.
@@ -279,7 +306,19 @@ impl Recorder {
 
     /// Hands the summary of the main phase to `sink`.
     pub fn summaries(&self, sink: &mut dyn Sink) -> Result<(), Problem> {
-        let times: Vec<_> = self.books.iter().map(Book::totals).collect();
-        self.totals.rows(&self.layout, &times).iter().try_for_each(|row| sink.summary(row))
+        let of_classes = &self.books[..self.classes as usize];
+        let times: Vec<_> = of_classes.iter().map(Book::totals).collect();
+        let rows = self.totals.rows(&self.layout, &times);
+        rows.iter().try_for_each(|row| sink.summary(row))?;
+        let calls = rows.first().map_or(0, |total| total.calls);
+        for (layout, counts) in self.layout.edges.iter().zip(&self.edges) {
+            sink.edge(&EdgeRow { edge: layout, counts: *counts, of_calls: calls })?;
+        }
+        Ok(())
     }
+}
+
+fn books(layout: &Layout) -> Vec<Book> {
+    let inner = if layout.edges.is_empty() { 0 } else { layout.classes.len() };
+    (0..layout.classes.len() + inner).map(|_| Book::new(layout)).collect()
 }

@@ -4,6 +4,7 @@
 //! rounds. `None` is what is undefined, an empty cell.
 
 use super::Percentiles;
+use super::layout::EdgeLayout;
 use crate::gauge::Reading;
 use crate::problem::Problem;
 use crate::request::{Ask, Reason};
@@ -274,6 +275,8 @@ pub struct RequestRow<'a> {
     pub retry_after: Option<Nanos>,
     /// Which of the stage's limits it was; empty if it has but one.
     pub scope: &'static str,
+    /// The downstream that makes the call; empty if a traffic does.
+    pub caller: &'a str,
 }
 
 /// The whole main phase of one class, or of all together.
@@ -307,6 +310,30 @@ pub struct SummaryRow<'a> {
     pub recovery: Option<Nanos>,
 }
 
+/// What is counted of the calls over an edge of the call graph.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EdgeCounts {
+    /// Calls made.
+    pub calls: u64,
+    /// Attempts of them.
+    pub attempts: u64,
+    /// Calls answered well.
+    pub answered: u64,
+    /// Calls whose client gave up.
+    pub failed: u64,
+}
+
+/// The whole main phase of one edge of the call graph.
+#[derive(Clone, Copy, Debug)]
+pub struct EdgeRow<'a> {
+    /// Who calls whom.
+    pub edge: &'a EdgeLayout,
+    /// What was counted.
+    pub counts: EdgeCounts,
+    /// Calls of the traffics in the same time.
+    pub of_calls: u64,
+}
+
 /// Where rows go. Rows come sorted: by interval, then by class, then as their columns.
 pub trait Sink {
     /// Takes a row of `timeline.csv`.
@@ -319,6 +346,10 @@ pub trait Sink {
     fn gauge(&mut self, row: &GaugeRow<'_>) -> Result<(), Problem>;
     /// Takes a row of `summary.csv`.
     fn summary(&mut self, row: &SummaryRow<'_>) -> Result<(), Problem>;
+    /// Takes a row of `edges.csv`.
+    fn edge(&mut self, _row: &EdgeRow<'_>) -> Result<(), Problem> {
+        Ok(())
+    }
     /// Whether rows of `requests.csv` are wanted.
     fn wants_requests(&self) -> bool {
         false

@@ -2,7 +2,7 @@
 
 use crate::engine::Setup;
 use crate::problem::Problem;
-use crate::report::csv::{EventRow, Files, Naming, Rows, Written, weigh};
+use crate::report::csv::{EventRow, Files, Naming, Rows, Table, Written, weigh};
 use crate::report::directory::RunDirectory;
 use crate::report::run_json::{self, Fingerprint, MODEL_VERSION, RunJson, Tool, TraceFile, run_id};
 use crate::scenario::Scenario;
@@ -80,6 +80,14 @@ impl<'a> Recording<'a> {
         study::jobs(&self.policies, &self.seeds)
     }
 
+    /// The files that say nothing here, or are not wanted.
+    fn left_out(&self) -> Vec<Table> {
+        let calls =
+            self.prepared.scenario.downstreams.iter().any(|downstream| !downstream.hop.calls.is_empty());
+        let left_out = [(Table::Requests, self.requests), (Table::Edges, calls)];
+        left_out.into_iter().filter(|(_, wanted)| !wanted).map(|(table, _)| table).collect()
+    }
+
     /// Simulates everything and writes all files into the staging directory; `draw` adds charts and names them.
     ///
     /// A study that was stopped has its rows up to then, and no charts.
@@ -91,8 +99,8 @@ impl<'a> Recording<'a> {
     ) -> Result<Recorded, Problem> {
         let (staging, run_id) = (directory.staging(), self.run_id());
         let events = events(&self.prepared.scenario);
-        let files =
-            Files::create(staging, directory.parts(), &run_id, &events, self.prepared, self.requests)?;
+        let left_out = self.left_out();
+        let files = Files::create(staging, directory.parts(), &run_id, &events, self.prepared, &left_out)?;
         let results = study::run(&self.jobs(), &|job: &Job| self.build(job), &&files, control)?;
         let mut outputs = files.finish()?;
         if !results.stopped {

@@ -1,18 +1,19 @@
 //! From a checked description to simulations: one for each policy and seed.
 
+mod calls;
+mod clients;
 mod draws;
 mod gate;
 mod names;
 mod queue;
 
-use super::client::Budget;
+use super::Scenario;
+use super::graph::{self, Post};
 use super::rate::Law;
 use super::trace::Call;
 use super::traffic::Arrivals;
-use super::{Scenario, policy};
-use crate::client::{self, Client, budget};
 use crate::engine::{self, Setup};
-use crate::observe::{GateLayout, Layout};
+use crate::observe::{EdgeLayout, GateLayout, Layout};
 use crate::problem::{Problem, Problems};
 use crate::request::{ClassId, Key};
 use crate::rng::Stream;
@@ -104,23 +105,31 @@ impl Prepared {
     pub fn setup(&self, policy: usize, seed: u64) -> Result<Setup, Problem> {
         let scenario = &self.scenario;
         let policy = &scenario.policies[policy];
-        let (clients, client_of) = clients(scenario, policy);
+        let posts = graph::posts(scenario, policy);
+        let mut clients = clients::Clients::default();
+        let client_of: Vec<usize> =
+            policy.clients.iter().map(|client| clients.of_traffic(scenario, *client)).collect();
         let traffics: Result<Vec<_>, Problem> =
             (0..scenario.traffics.len()).map(|index| self.traffic(index, client_of[index], seed)).collect();
-        let (gate, stages) = gate::build(self, policy, seed);
-        let downstream = &scenario.downstreams[policy.downstream];
+        let calls = calls::of(scenario, &posts, &mut clients)?;
+        let edges = calls::edges(scenario, &posts, &calls);
+        let (mut gates, mut layouts) = (Vec::new(), Vec::new());
+        for (number, calls) in calls.into_iter().enumerate() {
+            let (gate, stages) = gate::build(self, policy, (&posts, number), calls, seed);
+            gates.push(gate);
+            let target = scenario.downstreams[posts[number].downstream].name.clone();
+            layouts.push(GateLayout { target, stages });
+        }
+        let changes = scenario.changes.iter().flat_map(|change| gate::changes(scenario, &posts, change));
+        let downstream = |post: &Post| gate::downstream(self, &scenario.downstreams[post.downstream]);
         Ok(Setup {
-            layout: self.layout(GateLayout { target: downstream.name.clone(), stages }),
+            layout: self.layout(layouts, edges),
             deadlines: scenario.classes.iter().map(|class| class.deadline).collect(),
             traffics: traffics?,
-            clients,
-            changes: scenario
-                .changes
-                .iter()
-                .filter_map(|change| gate::change(scenario, policy, change))
-                .collect(),
-            gates: vec![gate],
-            downstreams: vec![gate::downstream(self, downstream)],
+            clients: clients.build(),
+            changes: changes.collect(),
+            gates,
+            downstreams: posts.iter().map(downstream).collect(),
         })
     }
 
@@ -134,12 +143,13 @@ impl Prepared {
         }
     }
 
-    fn layout(&self, gate: GateLayout) -> Layout {
+    fn layout(&self, gates: Vec<GateLayout>, edges: Vec<EdgeLayout>) -> Layout {
         let scenario = &self.scenario;
         let passing = scenario.events.iter().filter_map(|event| event.until.map(|until| (event.at, until)));
         Layout {
             classes: scenario.classes.iter().map(|class| class.name.clone()).collect(),
-            gates: vec![gate],
+            gates,
+            edges,
             interval: scenario.interval,
             warmup: scenario.warmup,
             duration: scenario.duration,
@@ -198,33 +208,4 @@ impl Prepared {
             feature: number(&self.features, &call.feature).map(|number| number as u16),
         }
     }
-}
-
-/// The clients that the policy's traffics have, each once, and which of them each traffic has.
-fn clients(scenario: &Scenario, policy: &policy::Policy) -> (Vec<Client>, Vec<usize>) {
-    let mut used: Vec<Option<usize>> = Vec::new();
-    let mut place = |client: Option<usize>| {
-        used.iter().position(|other| *other == client).unwrap_or_else(|| {
-            used.push(client);
-            used.len() - 1
-        })
-    };
-    let client_of = policy.clients.iter().map(|client| place(*client)).collect();
-    let build = |client: &Option<usize>| match client {
-        None => Client::patient(),
-        Some(number) => {
-            let client = &scenario.clients[*number];
-            let retry = client.retry.as_ref().map(|retry| client::Retry {
-                max_attempts: retry.max_attempts,
-                on: retry.on,
-                backoff: retry.backoff.clone(),
-                budget: retry.budget.as_ref().map(|Budget::Finagle { ratio, ttl, min_per_second }| {
-                    let budget = budget::Finagle::new(*ratio, *ttl, *min_per_second as u64);
-                    Box::new(budget) as Box<dyn budget::Budget>
-                }),
-            });
-            Client { timeout: client.timeout, cancel: client.cancel, retry }
-        }
-    };
-    (used.iter().map(build).collect(), client_of)
 }

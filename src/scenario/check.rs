@@ -6,7 +6,7 @@ use super::directory::Directory;
 use super::queue::Queue;
 use super::stage::{Override, Stage, StageSpec};
 use super::traffic::{Arrivals, Traffic};
-use super::{Scenario, policy::Policy};
+use super::{Scenario, graph, policy::Policy};
 use crate::engine::Take;
 use crate::request::Key;
 use crate::section::{At, Log, Section, quote};
@@ -34,6 +34,8 @@ pub struct Places<'d, 'a> {
 pub const MOST_INTERVALS: u64 = 10_000_000;
 /// The most features: their numbers have 16 bits.
 const MOST_FEATURES: usize = 65_535;
+/// The most classes in a call graph: each has two numbers of 16 bits.
+const MOST_CLASSES: usize = 32_000;
 /// The most changes of a traffic's rate.
 const MOST_CHANGES: usize = 10_000;
 /// The most calls that a traffic may be expected to make.
@@ -53,8 +55,19 @@ pub fn check(scenario: &Scenario, places: &Places) {
     }
     costs::check(scenario, places);
     for (number, policy) in scenario.policies.iter().enumerate() {
-        check_order(scenario, policy, number, places);
-        check_take(scenario, policy, number, places);
+        for post in graph::posts(scenario, policy) {
+            check_order(scenario, (policy, &post.stages), number, places);
+            check_take(scenario, (policy, &post.stages), number, places);
+        }
+    }
+    for (number, what, remedy) in graph::faults(scenario) {
+        places.log.error(places.downstreams.span(number), what, remedy);
+    }
+    let calls = scenario.downstreams.iter().any(|downstream| !downstream.hop.calls.is_empty());
+    if calls && MOST_CLASSES < scenario.classes.len() {
+        let what =
+            format!("there are more than {MOST_CLASSES} classes, and downstreams that call each other");
+        places.root.problem("class", what, "merge some of them");
     }
     check_names(scenario, places);
     scenario.queues.iter().for_each(|queue| check_weights(scenario, queue, places));
@@ -167,9 +180,9 @@ fn check_sizes(scenario: &Scenario, places: &Places) {
 }
 
 /// Limiters that are charged one by one would be charged again at every look at what waits before them.
-fn check_take(scenario: &Scenario, policy: &Policy, number: usize, places: &Places) {
+fn check_take(scenario: &Scenario, (policy, stages): (&Policy, &[usize]), number: usize, places: &Places) {
     let waits = |stage: &&usize| scenario.stages[**stage].spec.waits();
-    if let Some(stage) = policy.stages.iter().find(waits)
+    if let Some(stage) = stages.iter().find(waits)
         && policy.take == Take::Sequential
     {
         let (policy, limiter) = (&policy.name, &scenario.stages[*stage].name);
@@ -180,11 +193,11 @@ fn check_take(scenario: &Scenario, policy: &Policy, number: usize, places: &Plac
 }
 
 /// Limiters are asked before admission, wherever they are listed.
-fn check_order(scenario: &Scenario, policy: &Policy, number: usize, places: &Places) {
+fn check_order(scenario: &Scenario, (policy, stages): (&Policy, &[usize]), number: usize, places: &Places) {
     let asks_for_room = |stage: &usize| scenario.stages[*stage].spec.is_admission();
-    let first = policy.stages.iter().position(asks_for_room).unwrap_or(policy.stages.len());
-    if let Some(late) = policy.stages[first..].iter().find(|stage| !asks_for_room(stage)) {
-        let (limiter, room) = (&scenario.stages[*late].name, &scenario.stages[policy.stages[first]].name);
+    let first = stages.iter().position(asks_for_room).unwrap_or(stages.len());
+    if let Some(late) = stages[first..].iter().find(|stage| !asks_for_room(stage)) {
+        let (limiter, room) = (&scenario.stages[*late].name, &scenario.stages[stages[first]].name);
         let what = format!(
             "`policy.{}` lists `{limiter}` after `{room}`, but limiters are asked first",
             policy.name

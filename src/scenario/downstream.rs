@@ -1,6 +1,7 @@
 //! Downstreams as files describe them.
 
 use super::dist;
+use super::graph::{Hop, Scope};
 use super::source::Document;
 use super::stage;
 use super::stage::bounds::within;
@@ -30,11 +31,13 @@ pub struct Downstream {
     pub stretch_running: bool,
     /// What it refuses by itself, as a provider of models does.
     pub quota: Option<stage::Limit>,
+    /// What stands before it whoever calls, and what its work calls.
+    pub hop: Hop,
 }
 
 impl Downstream {
     /// Reads and finishes `[downstream.NAME]`.
-    pub fn read(name: String, mut s: Section, files: Option<&Document>) -> Downstream {
+    pub fn read(name: String, mut s: Section, files: Option<&Document>, scope: &Scope) -> Downstream {
         s.one_of("kind", &[("slots", ())], Some(()), "which downstream");
         let concurrency: Limit = s.need("concurrency", "how many it works on at once");
         if concurrency == Limit(Some(0)) {
@@ -77,6 +80,11 @@ impl Downstream {
         }
         let quota = s.section("quota", "what it refuses by itself, as a provider of models does");
         let quota = quota.and_then(stage::Limit::read_quota);
+        let hop = Hop::read(&mut s, files, scope);
+        if preempts && !hop.calls.is_empty() && !s.is_description() {
+            let what = format!("`{}` pauses work, which can't wait for calls then", s.path());
+            s.problem("preempt", what, "take `preempt` or `calls` out");
+        }
         s.finish();
         Downstream {
             name,
@@ -88,6 +96,7 @@ impl Downstream {
             error_rate: error_rate.0,
             stretch_running,
             quota,
+            hop,
         }
     }
 

@@ -1,9 +1,9 @@
 //! Policies as files describe them: stages, a queue, and the downstream behind them.
 
 use super::directory::Directory;
+use super::graph::read_stages;
 use crate::engine::Take;
 use crate::section::{At, Section, quote};
-use std::collections::BTreeSet;
 
 /// A protection under comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,21 @@ pub struct Policy {
     pub clients: Vec<Option<usize>>,
     /// How limiters are charged.
     pub take: Take,
+    /// Downstreams that are called, with what is otherwise under this policy.
+    pub inner: Vec<Inner>,
+}
+
+/// What a policy changes at a downstream that is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inner {
+    /// Number of the downstream.
+    pub downstream: usize,
+    /// Its stages here; `None` are its own.
+    pub stages: Option<Vec<usize>>,
+    /// Number of its queue here; `None` is its own.
+    pub queue: Option<usize>,
+    /// Number of the client through which it calls others here; `None` is its own.
+    pub client: Option<usize>,
 }
 
 /// The names that a policy refers to, and the clients that traffics have otherwise.
@@ -41,20 +56,7 @@ pub struct Scope<'d, 'a> {
 impl Policy {
     /// Reads and finishes `[policy.NAME]`.
     pub fn read(name: String, mut s: Section, scope: &Scope) -> Policy {
-        let names: Vec<At<String>> =
-            s.get_or("stages", Vec::new(), "limiters and admission, in the order they are asked");
-        let mut seen = BTreeSet::new();
-        let mut stages = Vec::new();
-        for stage in names {
-            match scope.stages.find(&stage) {
-                Some(number) if seen.insert(number) => stages.push(number),
-                Some(_) => {
-                    let what = format!("`{}` has {} twice", s.path_of("stages"), quote(&stage.value));
-                    s.log().error(stage.span, what, "take one out: a stage is asked once");
-                }
-                None => {}
-            }
-        }
+        let stages = read_stages(&mut s, scope.stages, "limiters and admission, in the order they are asked");
         let queue: Option<At<String>> = s.get("queue", "where work waits for room; none unless said");
         let downstream: Option<At<String>> = s.require("downstream", "what does the work");
         let take = s.one_of(
@@ -64,6 +66,8 @@ impl Policy {
             "whether limiters are charged together, or one after the other and leak",
         );
         let clients = clients(&mut s, scope);
+        let inner = s.named("inner", "what is otherwise at a downstream that is called, by its name");
+        let inner = inner.into_iter().filter_map(|(name, s)| Inner::read(&name, s, scope)).collect();
         s.finish();
         Policy {
             name,
@@ -72,7 +76,30 @@ impl Policy {
             downstream: downstream.and_then(|downstream| scope.downstreams.find(&downstream)).unwrap_or(0),
             clients,
             take,
+            inner,
         }
+    }
+}
+
+impl Inner {
+    fn read(name: &str, mut s: Section, scope: &Scope) -> Option<Inner> {
+        let given = s.has("stages");
+        let stages = read_stages(&mut s, scope.stages, "its limiters and admission; its own unless said");
+        let queue: Option<At<String>> = s.get("queue", "its queue; its own unless said");
+        let client: Option<At<String>> =
+            s.get("client", "through which it calls others; its own unless said");
+        let downstream = scope.downstreams.number(name);
+        if downstream.is_none() && !s.is_description() {
+            let what = format!("`{}` is about {}, which is no downstream", s.path(), quote(name));
+            s.log().error(s.span(), what, s.log().suggest(name, scope.downstreams.names()));
+        }
+        s.finish();
+        Some(Inner {
+            downstream: downstream?,
+            stages: given.then_some(stages),
+            queue: queue.and_then(|queue| scope.queues.find(&queue)),
+            client: client.and_then(|client| scope.clients.find(&client)),
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a study remembers of a job while its rows pass by.
 
 use crate::observe::{
-    Count, GaugeRow, LatencyRow, OutcomeRow, Phase, RequestRow, Sink, SummaryRow, TimelineRow,
+    Count, EdgeRow, GaugeRow, LatencyRow, OutcomeRow, Phase, RequestRow, Sink, SummaryRow, TimelineRow,
 };
 use crate::problem::Problem;
 use crate::time::{Nanos, SimTime};
@@ -22,6 +22,7 @@ pub struct Tally<S> {
     total: Option<SummaryRow<'static>>,
     refusals: BTreeMap<(String, &'static str), u64>,
     starved: BTreeMap<String, Nanos>,
+    attempts: BTreeMap<String, u64>,
     wants_series: bool,
     series: Series,
 }
@@ -35,6 +36,8 @@ pub struct Memory {
     pub refusals: BTreeMap<(String, &'static str), u64>,
     /// How long each class had work and got nothing done.
     pub starved: BTreeMap<String, Nanos>,
+    /// Attempts that downstreams made at others, by the one that was called.
+    pub attempts: BTreeMap<String, u64>,
     /// What was offered and admitted over time.
     pub series: Series,
 }
@@ -42,14 +45,14 @@ pub struct Memory {
 impl<S: Sink> Tally<S> {
     /// Remembers nothing yet.
     pub fn new(rows: S, wants_series: bool) -> Tally<S> {
-        let (refusals, starved) = (BTreeMap::new(), BTreeMap::new());
-        Tally { rows, total: None, refusals, starved, wants_series, series: Series::default() }
+        let (refusals, starved, attempts) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Tally { rows, total: None, refusals, starved, attempts, wants_series, series: Series::default() }
     }
 
     /// Where the rows went, and what it has remembered.
     pub fn into_parts(self) -> (S, Memory) {
-        let Tally { rows, total, refusals, starved, series, .. } = self;
-        (rows, Memory { total, refusals, starved, series })
+        let Tally { rows, total, refusals, starved, attempts, series, .. } = self;
+        (rows, Memory { total, refusals, starved, attempts, series })
     }
 }
 
@@ -99,6 +102,11 @@ impl<S: Sink> Sink for Tally<S> {
             Some(_) => {}
         }
         self.rows.summary(row)
+    }
+
+    fn edge(&mut self, row: &EdgeRow<'_>) -> Result<(), Problem> {
+        *self.attempts.entry(row.edge.target.clone()).or_default() += row.counts.attempts;
+        self.rows.edge(row)
     }
 
     fn wants_requests(&self) -> bool {

@@ -98,7 +98,7 @@ fn columns_are_those_that_are_documented() {
         ("latency_hist.csv", 9, "count"),
         ("gauges.csv", 12, "last"),
         ("summary.csv", 33, "cost_usd"),
-        ("requests.csv", 25, "scope"),
+        ("requests.csv", 26, "caller"),
         ("events.csv", 7, "value"),
     ] {
         let (header, rows) = table(&dir, name);

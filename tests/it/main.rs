@@ -16,6 +16,7 @@ mod extremes;
 mod faults;
 mod files;
 mod gates;
+mod graphs;
 mod keys;
 mod lesson;
 mod naive;

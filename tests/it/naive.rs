@@ -5,6 +5,7 @@
 
 use crate::support::{Attempt, prepared, run_setup, setup};
 use proptest::prelude::*;
+use tidegate::request::Ask;
 use tidegate::rng::{Dice, Purpose, Stream};
 use tidegate::time::{Nanos, SimTime};
 
@@ -433,6 +434,7 @@ impl Naive<'_> {
     ) {
         let each = &mut self.tries[at];
         each.place = Place::Gone;
+        let ask = Ask { dice: self.dice[each.call], ..Ask::default() };
         self.story.push(Attempt {
             call: each.call as u64,
             attempt: each.number,
@@ -447,6 +449,9 @@ impl Naive<'_> {
             stage: stage.to_string(),
             retry_after: wait.map(Nanos),
             scope: "",
+            caller: String::new(),
+            target: "server".into(),
+            ask,
         });
     }
 }
@@ -525,7 +530,7 @@ fn plan() -> impl Strategy<Value = Plan> {
 /// The engine's story of the same plan.
 fn engine(plan: &Plan) -> Vec<Attempt> {
     let mut attempts = run_setup(setup(&prepared(&plan.text()), 0, plan.seed)).sorted_attempts();
-    attempts.iter_mut().for_each(|attempt| attempt.tenant = 0);
+    attempts.iter_mut().for_each(|attempt| (attempt.tenant, attempt.ask.tenant) = (0, 0));
     attempts
 }
 

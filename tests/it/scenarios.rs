@@ -1,9 +1,10 @@
 //! The scenarios that ship: right without a warning, and the recording among them is the one that can be made again.
 
-use crate::support::no_faults;
+use crate::support::{Interval, no_faults, run_setup, setup};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use tidegate::observe::Count;
 use tidegate::scenario::Scenario;
 use tidegate::scenario::build::Prepared;
 use tidegate::scenario::source::Document;
@@ -14,6 +15,13 @@ mod make_trace;
 
 fn folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios")
+}
+
+/// A scenario that ships.
+fn shipped(name: &str) -> Prepared {
+    let document = Document::open(&folder().join(format!("{name}.toml")));
+    let read = document.and_then(|document| Scenario::read(&document));
+    read.and_then(|(scenario, _)| Prepared::new(scenario)).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 #[test]
@@ -55,9 +63,11 @@ fn each_gives_the_summary_that_was_looked_at() {
         "adaptive",
         "burst",
         "heavy-background",
+        "metastable-collapse",
         "overload",
         "queue-overload",
         "replay",
+        "retry-layers",
         "retry-storm",
         "shared-slots",
         "slow-downstream",
@@ -187,4 +197,36 @@ fn limits_that_adapt_keep_answers_in_time_and_differ_in_what_they_make_of_the_we
     // The lucky sample is the shortest time that Vegas knows from then on, and nothing to the others.
     assert!(limit("vegas", 598.0) < limit("vegas", 538.0));
     assert!(limit("gradient2", 538.0) <= limit("gradient2", 598.0));
+}
+
+#[test]
+fn a_spike_collapses_a_service_whose_callers_do_not_wait_before_they_retry() {
+    let prepared = shipped("metastable-collapse");
+    let goodput = |policy: usize, seed: u64, from: u64, until: u64| {
+        let rows = run_setup(setup(&prepared, policy, seed));
+        let within = |row: &&Interval| (from..until).contains(&(row.start.0 / 1_000_000_000));
+        let good: u64 = rows.timeline.iter().filter(within).map(|row| row.count(Count::Goodput)).sum();
+        good as f64 / (until - from) as f64
+    };
+    for seed in 1..=10 {
+        let before = goodput(0, seed, 10, 20);
+        assert!((30.0..50.0).contains(&before), "{seed}: {before}");
+        assert!(goodput(0, seed, 60, 90) < 2.0, "seed {seed} comes back without backoff");
+        assert!(34.0 < goodput(1, seed, 57, 87), "seed {seed} stays down with it");
+    }
+}
+
+#[test]
+fn three_layers_of_retries_make_64_attempts_of_a_call_and_budgets_next_to_none() {
+    let prepared = shipped("retry-layers");
+    let at_the_database = |policy: usize| {
+        let rows = run_setup(setup(&prepared, policy, 1));
+        let (_, _, edge) = rows.edges.last().expect("it is called");
+        edge.attempts as f64 / rows.total().calls as f64
+    };
+    assert_eq!(at_the_database(0), 64.0);
+    assert_eq!(at_the_database(1), 4.0);
+    // A tenth more at each of three layers.
+    let budget = at_the_database(2);
+    assert!((1.2..=1.1 * 1.1 * 1.1).contains(&budget), "{budget}");
 }

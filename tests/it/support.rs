@@ -7,7 +7,8 @@ use tidegate::engine::{self, Outcome, Setup, Unwatched};
 use tidegate::gauge::Reading;
 use tidegate::limiter::Limiter;
 use tidegate::observe::{
-    Count, GaugeRow, LatencyRow, OutcomeRow, Percentiles, Phase, RequestRow, Sink, SummaryRow, TimelineRow,
+    Count, EdgeCounts, EdgeRow, GaugeRow, LatencyRow, OutcomeRow, Percentiles, Phase, RequestRow, Sink,
+    SummaryRow, TimelineRow,
 };
 use tidegate::problem::Problem;
 use tidegate::queue::AnyQueue;
@@ -178,6 +179,9 @@ pub struct Attempt {
     pub stage: String,
     pub retry_after: Option<Nanos>,
     pub scope: &'static str,
+    pub caller: String,
+    pub target: String,
+    pub ask: Ask,
 }
 
 impl Attempt {
@@ -221,6 +225,7 @@ pub struct Rows {
     pub summaries: Vec<Summary>,
     pub attempts: Vec<Attempt>,
     pub outcome: Option<Outcome>,
+    pub edges: Vec<(String, String, EdgeCounts)>,
 }
 
 impl Rows {
@@ -300,6 +305,11 @@ impl Sink for Rows {
         Ok(())
     }
 
+    fn edge(&mut self, row: &EdgeRow<'_>) -> Result<(), Problem> {
+        self.edges.push((row.edge.caller.clone(), row.edge.target.clone(), row.counts));
+        Ok(())
+    }
+
     fn wants_requests(&self) -> bool {
         true
     }
@@ -319,6 +329,9 @@ impl Sink for Rows {
             stage: row.stage.to_string(),
             retry_after: row.retry_after,
             scope: row.scope,
+            caller: row.caller.to_string(),
+            target: row.target.to_string(),
+            ask: *row.ask,
         });
         Ok(())
     }

@@ -58,7 +58,7 @@ impl Recorder {
         ];
         for (account, left, right) in accounts {
             if left != right {
-                let name = &self.layout.classes[class];
+                let name = &self.layout.classes[class % self.layout.classes.len()];
                 return Err(Problem::bug(format!(
                     "the accounts of class `{name}` do not balance at {now} s: {account}, but {left} ≠ {right}"
                 )));

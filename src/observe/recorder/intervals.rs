@@ -1,5 +1,6 @@
 //! The end of an interval: averages and percentiles are computed once and handed on as rows.
 
+use super::ledger::Book;
 use super::{PLAIN, Recorder};
 use crate::downstream::Use;
 use crate::gauge::Reading;
@@ -52,7 +53,7 @@ impl Recorder {
         self.totals.used(phase, usage);
         self.totals.waited(phase, std::mem::replace(&mut self.most_waiting, self.waiting));
         let utilization = utilization(usage.busy, usage.capacity);
-        for class in 0..self.books.len() {
+        for class in 0..self.layout.classes.len() {
             let [main, warm] = &self.books[class].ledgers;
             let mut counts = main.counts();
             self.totals.counts(class, &counts);
@@ -60,6 +61,9 @@ impl Recorder {
             self.check_accounts(class, &counts, now)?;
             self.outcome_rows(class, sink)?;
             self.class_rows(class, &counts, now, (limit, utilization), sink)?;
+        }
+        for inner in self.layout.classes.len()..self.books.len() {
+            self.end_inner(inner, now)?;
         }
         self.index += 1;
         self.start = now;
@@ -128,11 +132,32 @@ impl Recorder {
         sink.timeline(&row)
     }
 
+    /// Ends the interval of calls that downstreams make, which have no row but those of their outcomes.
+    fn end_inner(&mut self, book: usize, now: SimTime) -> Result<(), Problem> {
+        let [main, warm] = &self.books[book].ledgers;
+        let mut counts = main.counts();
+        counts.iter_mut().zip(warm.counts()).for_each(|(sum, count)| *sum += count);
+        self.check_accounts(book, &counts, now)?;
+        let Book { ledgers, standing } = &mut self.books[book];
+        for ledger in ledgers {
+            let nothing = |_, _| ();
+            ledger.latency.take(nothing);
+            self.sojourns += ledger.queue_wait.take(nothing).sum + ledger.service.take(nothing).sum;
+            ledger.clear();
+        }
+        let gauges = [&mut standing.depth, &mut standing.in_flight, &mut standing.deferred];
+        self.area += gauges.map(|gauge| gauge.read(now).area).into_iter().sum::<u128>();
+        Ok(())
+    }
+
+    /// How attempts of a class ended, those that downstreams made for its calls too.
     fn outcome_rows(&self, class: usize, sink: &mut dyn Sink) -> Result<(), Problem> {
         let (index, start, phase) = (self.index, self.start, self.phase());
-        let [main, warm] = &self.books[class].ledgers;
         let name = self.layout.classes[class].as_str();
-        for (layout, (main, warm)) in self.layout.gates.iter().zip(main.ends.iter().zip(&warm.ends)) {
+        let inner = self.books.get(class + self.layout.classes.len());
+        let ledgers = || self.books.get(class).into_iter().chain(inner).flat_map(|book| &book.ledgers);
+        for (gate, layout) in self.layout.gates.iter().enumerate() {
+            let ends = || ledgers().map(|ledger| &ledger.ends[gate]);
             let target = layout.target.as_str();
             let mut row = |outcome, reason, stage, count| match count {
                 0 => Ok(()),
@@ -149,11 +174,11 @@ impl Recorder {
                 }),
             };
             for (slot, outcome) in PLAIN.into_iter().enumerate() {
-                row(outcome, "", "", main.plain[slot] + warm.plain[slot])?;
+                row(outcome, "", "", ends().map(|ends| ends.plain[slot]).sum())?;
             }
-            for (stage, (main, warm)) in layout.stages.iter().zip(main.rejected.iter().zip(&warm.rejected)) {
+            for (number, stage) in layout.stages.iter().enumerate() {
                 for (slot, (reason, _)) in Reason::NAMES.into_iter().enumerate() {
-                    row("rejected", reason, stage, main[slot] + warm[slot])?;
+                    row("rejected", reason, stage, ends().map(|ends| ends.rejected[number][slot]).sum())?;
                 }
             }
         }

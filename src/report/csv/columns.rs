@@ -16,6 +16,8 @@ pub enum Table {
     Gauges,
     /// One row per class, and the total.
     Summary,
+    /// One row per edge of the call graph.
+    Edges,
     /// One row per attempt.
     Requests,
 }
@@ -50,16 +52,20 @@ const SUMMARY: &str = "scope,class,duration_s,warmup_s,calls_count,offered_count
 
 const REQUESTS: &str = "call,attempt,traffic,class,tenant,feature,user,input_tokens,output_tokens,\
      max_output_tokens,arrived_s,started_s,ended_s,queue_wait_ms,service_ms,latency_ms,\
-     outcome,reason,stage,target,retry_after_s,scope";
+     outcome,reason,stage,target,retry_after_s,scope,caller";
+
+const EDGES: &str = "caller,target,calls_count,attempts_count,answered_count,failed_count,\
+     retry_amplification,attempts_per_call";
 
 impl Table {
     /// Every table, in the order in which files are named.
-    pub const ALL: [Table; 6] = [
+    pub const ALL: [Table; 7] = [
         Table::Timeline,
         Table::Outcomes,
         Table::LatencyHist,
         Table::Gauges,
         Table::Summary,
+        Table::Edges,
         Table::Requests,
     ];
 
@@ -71,6 +77,7 @@ impl Table {
             Table::LatencyHist => "latency_hist.csv",
             Table::Gauges => "gauges.csv",
             Table::Summary => "summary.csv",
+            Table::Edges => "edges.csv",
             Table::Requests => "requests.csv",
         }
     }
@@ -83,6 +90,7 @@ impl Table {
             Table::LatencyHist => LATENCY_HIST.into(),
             Table::Gauges => GAUGES.into(),
             Table::Summary => SUMMARY.into(),
+            Table::Edges => EDGES.into(),
             Table::Requests => REQUESTS.into(),
         };
         format!("{LEAD},{columns}")

@@ -48,16 +48,16 @@ struct Queue {
 }
 
 impl<'a> Files<'a> {
-    /// Creates the files in `dir`, `requests.csv` only if it is wanted; rows may wait in files in `parts`.
+    /// Creates the files in `dir`, but for those that are `left_out`; rows may wait in files in `parts`.
     pub fn create(
         dir: &Path,
         parts: PathBuf,
         run_id: &str,
         events: &[EventRow],
         names: &'a dyn Naming,
-        requests: bool,
+        left_out: &[Table],
     ) -> Result<Files<'a>, Problem> {
-        let wanted = |table: &Table| *table != Table::Requests || requests;
+        let wanted = |table: &Table| !left_out.contains(table);
         let outputs = Table::ALL
             .into_iter()
             .filter(wanted)
@@ -65,6 +65,7 @@ impl<'a> Files<'a> {
             .collect::<Result<_, Problem>>()?;
         let events = write_events(dir, &parts, run_id, events)?;
         let queue = Mutex::new(Queue { outputs, turn: 0, waiting: BTreeMap::new() });
+        let requests = wanted(&Table::Requests);
         Ok(Files { run_id: run_id.into(), names, requests, parts, events, queue })
     }
 

@@ -5,7 +5,7 @@ use super::columns::Table;
 use super::files::{Files, Spools};
 use crate::gauge::Reading;
 use crate::observe::{
-    Count, GaugeRow, LatencyRow, OutcomeRow, Phase, RequestRow, Sink, SummaryRow, TimelineRow,
+    Count, EdgeRow, GaugeRow, LatencyRow, OutcomeRow, Phase, RequestRow, Sink, SummaryRow, TimelineRow,
 };
 use crate::problem::Problem;
 use crate::time::{Nanos, SimTime};
@@ -222,7 +222,21 @@ impl Sink for Rows<'_> {
             }
             cells.millis((row.ended - row.arrived).0);
             cells.name(row.outcome).name(row.reason).name(row.stage).name(row.target);
-            cells.maybe(row.retry_after, |cells, nanos| cells.seconds(nanos.0)).name(row.scope);
+            cells
+                .maybe(row.retry_after, |cells, nanos| cells.seconds(nanos.0))
+                .name(row.scope)
+                .name(row.caller);
+        })
+    }
+
+    fn edge(&mut self, row: &EdgeRow<'_>) -> Result<(), Problem> {
+        self.write(Table::Edges, |cells, _| {
+            let counts = &row.counts;
+            cells.name(&row.edge.caller).name(&row.edge.target);
+            for count in [counts.calls, counts.attempts, counts.answered, counts.failed] {
+                cells.count(count);
+            }
+            cells.share(counts.attempts, counts.calls).share(counts.attempts, row.of_calls);
         })
     }
 }

@@ -6,7 +6,7 @@
 use super::{Sums, by_policy, share};
 use crate::study::Finished;
 use crate::time::Nanos;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Shares that differ by less are called equal: they print as the same number.
 const EQUAL: f64 = 0.0005;
@@ -14,12 +14,40 @@ const EQUAL: f64 = 0.0005;
 /// Shares that differ from the best by less are named beside it: one run can't tell them apart.
 const CLOSE: f64 = 0.01;
 
+/// What is called so many times as often under one policy as under another is named.
+const AMPLIFIED: f64 = 1.5;
+
 /// Of several classes one is called starved if it got nothing done for more than this share of the main phase.
 const STARVED: f64 = 0.05;
 
 /// The finding, without a line's end.
 pub fn finding(jobs: &[Finished]) -> String {
-    format!("{}{}", comparison(jobs), starvation(jobs))
+    format!("{}{}{}", comparison(jobs), starvation(jobs), amplification(jobs))
+}
+
+/// The downstream that calls of one policy try far more often than those of another, if there is one.
+fn amplification(jobs: &[Finished]) -> String {
+    let targets: BTreeSet<&String> = jobs.iter().flat_map(|job| job.attempts.keys()).collect();
+    let per_call = |jobs: &[Finished], target: &String| {
+        let attempts: u64 = jobs.iter().filter_map(|job| job.attempts.get(target)).sum();
+        share(attempts, Sums::of(jobs).calls)
+    };
+    let policies = by_policy(jobs);
+    let mut widest: Option<(f64, String)> = None;
+    for target in targets {
+        let mut each: Vec<(f64, &str)> =
+            policies.iter().map(|(name, jobs)| (per_call(jobs, target), *name)).collect();
+        each.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (Some((low, gentle)), Some((high, harsh))) = (each.first(), each.last()) else { continue };
+        let is_wider = widest.as_ref().is_none_or(|(widest, _)| widest < high);
+        if is_wider && AMPLIFIED * low.max(f64::MIN_POSITIVE) <= *high {
+            let text = format!(
+                "; a call makes {high:.1} attempts at `{target}` under `{harsh}`, and {low:.1} under `{gentle}`"
+            );
+            widest = Some((*high, text));
+        }
+    }
+    widest.map_or(String::new(), |(_, text)| text)
 }
 
 /// The class that had work and got nothing done for longest, if there are others and that was long.

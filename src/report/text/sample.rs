@@ -40,6 +40,7 @@ pub fn job(policy: &str, seed: u64, calls: u64, goodput: u64) -> Finished {
         total: Some(total),
         refusals: BTreeMap::new(),
         starved: BTreeMap::new(),
+        attempts: BTreeMap::new(),
         series: Series::default(),
     }
 }

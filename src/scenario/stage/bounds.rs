@@ -4,7 +4,13 @@ use crate::section::Section;
 use std::fmt::Display;
 
 /// A number that must lie from `least` to `most`.
-pub(in crate::scenario) fn within<T: PartialOrd + Display>(s: &mut Section, key: &str, value: T, least: T, most: T) -> T {
+pub(in crate::scenario) fn within<T: PartialOrd + Display>(
+    s: &mut Section,
+    key: &str,
+    value: T,
+    least: T,
+    most: T,
+) -> T {
     if !(least <= value && value <= most) {
         s.problem(key, format!("`{}` is {value}", s.path_of(key)), format!("write {least} to {most}"));
     }
