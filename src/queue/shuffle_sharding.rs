@@ -3,7 +3,7 @@
 //! Who comes looks at its flow's hand, beginning at another card each time, and joins the queue in which the fewest seats
 //! wait, of equals the first looked at. If `queue_length` wait there, it is turned away. So a flow that fills its own
 //! queues leaves others a queue that it isn't in, unless their hands lie all within its. Queues are served in the order of
-//! their [virtual time](super::virtual_time). With `per_class` each class has a set of queues of its own, as each priority
+//! their virtual time. With `per_class` each class has a set of queues of its own, as each priority
 //! level has; in a set nobody starts before the one whose turn it is. Source: Kubernetes, API priority and fairness,
 //! `queueset.go`.
 
