@@ -342,3 +342,20 @@ proptest! {
         prop_assert!(rows.attempts.iter().all(|attempt| attempt.outcome != "unfinished"), "{}", text);
     }
 }
+
+#[test]
+fn a_run_of_a_graph_verifies() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let out = dir.path().join("out");
+    let scenario = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/retry-layers.toml");
+    let tidegate = || assert_cmd::Command::cargo_bin("tidegate").expect("it is built");
+    tidegate()
+        .arg("run")
+        .arg(scenario)
+        .arg("-o")
+        .arg(&out)
+        .args(["-q", "--charts", "none"])
+        .assert()
+        .success();
+    tidegate().arg("verify").arg(&out).arg("-q").assert().success();
+}

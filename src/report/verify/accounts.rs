@@ -147,6 +147,8 @@ fn check_outcomes(dir: &Path, accounts: &BTreeMap<Key, Account>) -> Result<(), P
         *found.entry(key).or_default().entry(name).or_default() += count(cells[5])?;
         Ok(())
     })?;
+    // Where downstreams call each other, the outcomes are those of their attempts too.
+    let calls = dir.join(Table::Edges.file()).exists();
     for (key, account) in accounts {
         let none = BTreeMap::new();
         let outcomes = found.get(key).unwrap_or(&none);
@@ -157,7 +159,9 @@ fn check_outcomes(dir: &Path, accounts: &BTreeMap<Key, Account>) -> Result<(), P
         let pairs = same.map(|name| (name, said(name), sum(name)));
         let abandoned = sum("abandoned_queued") + sum("abandoned_deferred");
         for (name, said, counted) in pairs.chain([("abandoned", said("abandoned"), abandoned)]) {
-            agree(Table::Outcomes, key, name, said, counted)?;
+            if !(calls && counted <= said) {
+                agree(Table::Outcomes, key, name, said, counted)?;
+            }
         }
     }
     Ok(())
