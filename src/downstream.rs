@@ -65,6 +65,10 @@ pub trait Downstream: Send {
     fn begin(&mut self, now: SimTime, ask: &Ask, attempt: u32) -> Work;
     /// One leaves that had begun, finished or not.
     fn leave(&mut self, now: SimTime, place: u32);
+    /// Whether any that has begun may have to make way for another; it is read once.
+    fn pauses(&self) -> bool {
+        false
+    }
     /// Whether one that had begun has had to make way for another, so that it doesn't finish when it would have.
     fn is_paused(&self, _place: u32) -> bool {
         false
@@ -143,7 +147,9 @@ impl Downstream for AnyDownstream {
     fn leave(&mut self, now: SimTime, place: u32) {
         whichever!(self, downstream => downstream.leave(now, place))
     }
-    #[inline(always)]
+    fn pauses(&self) -> bool {
+        whichever!(self, downstream => downstream.pauses())
+    }
     fn is_paused(&self, place: u32) -> bool {
         whichever!(self, downstream => downstream.is_paused(place))
     }

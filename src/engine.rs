@@ -22,6 +22,7 @@ mod wheel;
 
 use crate::admission::Habits;
 use crate::client::Client;
+use crate::downstream::Downstream;
 use crate::observe::{GateLayout, Recorder, Sink};
 use crate::problem::Problem;
 use crate::queue::Queue;
@@ -144,6 +145,7 @@ impl<'a> Engine<'a> {
             habits: gate.admissions.iter().fold(Habits::default(), |habits, stage| habits.or(stage.habits())),
             alarms: vec![None; gate.admissions.len()],
             queue_minds_ends: gate.queue.as_ref().is_some_and(|queue| queue.minds_ends()),
+            may_go_on: !gate.calls.is_empty() || setup.downstreams[gate.downstream].pauses(),
             settles: !gate.admissions.is_empty()
                 || gate.queue.as_ref().is_some_and(|queue| queue.minds_ends()),
             gate,

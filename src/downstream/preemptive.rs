@@ -120,6 +120,10 @@ impl Downstream for Preemptive {
         }
     }
 
+    fn pauses(&self) -> bool {
+        true
+    }
+
     fn is_paused(&self, place: u32) -> bool {
         self.waiting.contains_key(&self.turns[place as usize])
     }

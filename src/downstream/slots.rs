@@ -27,6 +27,8 @@ pub struct Slots {
     slowdown: f64,
     /// How much longer work takes for each that is worked on, as a share.
     load_factor: f64,
+    /// Whether either changes how long work takes.
+    is_paced: bool,
     outage: bool,
     busy: Gauge,
     capacity: Gauge,
@@ -45,6 +47,7 @@ impl Slots {
             stretch_running: false,
             slowdown: 1.0,
             load_factor: 0.0,
+            is_paced: false,
             outage: false,
             busy: Gauge::new(0),
             capacity: Gauge::new(slots.unwrap_or(0)),
@@ -68,6 +71,7 @@ impl Slots {
     /// The same, in which work takes longer, by that share, for each that is worked on when it starts.
     pub fn load_factor(mut self, share: f64) -> Slots {
         self.load_factor = share;
+        self.is_paced = share != 0.0;
         self
     }
 
@@ -114,7 +118,7 @@ impl Downstream for Slots {
             return Work { takes: Nanos::ZERO, fails: true };
         }
         let mut takes = self.service.time(ask, attempt);
-        if self.slowdown != 1.0 || self.load_factor != 0.0 {
+        if self.is_paced {
             let load = 1.0 + self.load_factor * self.busy.value() as f64;
             takes = Nanos::from_f64(takes.0 as f64 * self.slowdown * load);
         }
@@ -155,6 +159,7 @@ impl Downstream for Slots {
             Knob::Slowdown(factor) => {
                 let stretch = factor / self.slowdown;
                 self.slowdown = factor;
+                self.is_paced = factor != 1.0 || self.load_factor != 0.0;
                 if self.stretch_running && stretch != 1.0 { Effect::Stretch(stretch) } else { Effect::None }
             }
             Knob::Concurrency(slots) => {

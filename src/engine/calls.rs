@@ -17,10 +17,17 @@ use crate::request::{Ask, End};
 use crate::rng::{Dice, Purpose};
 
 impl Engine<'_> {
-    /// Work at a downstream that calls others has come to the end of its own time, or of all; answers whether it goes on.
+    /// Work has come to the end of its own time, where it may be paused or call others; answers whether it goes on.
     #[inline(never)]
-    pub(super) fn goes_on_to_call(&mut self, index: u32) -> bool {
+    pub(super) fn goes_on(&mut self, index: u32) -> bool {
         let attempt = &mut self.attempts[index];
+        let post = self.floor.post(self.now, attempt.gate);
+        if post.downstream.is_paused(index) {
+            return true; // it finishes later, once it has gone on
+        }
+        if post.live.gate.calls.is_empty() {
+            return false;
+        }
         if attempt.fails || attempt.work != Work::Begun {
             self.let_go(index);
             return false;
@@ -281,8 +288,8 @@ impl Engine<'_> {
 
     /// The end of work that has called others.
     #[inline(never)]
-    fn end_service(&mut self, index: u32) {
-        self.complete(index);
+    pub(super) fn end_service(&mut self, index: u32) {
+        self.complete::<false>(index);
     }
 }
 

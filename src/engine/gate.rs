@@ -28,6 +28,8 @@ pub(super) struct LiveGate {
     pub(super) queue_minds_ends: bool,
     /// Whether anybody between the limiters and the downstream hears of ends.
     pub(super) settles: bool,
+    /// Whether work that comes to its end may go on: because it is paused, or calls others.
+    pub(super) may_go_on: bool,
     /// The alarm of each admission stage that is in the calendar.
     pub(super) alarms: Vec<Option<SimTime>>,
 }

@@ -4,7 +4,6 @@ use super::Engine;
 use super::calendar::Moment;
 use super::live::{State, reference};
 use crate::client::Failure;
-use crate::downstream::Downstream;
 use crate::observe::{From, Refuser, RequestRow, Served, Times};
 use crate::queue::Queue;
 use crate::request::{End, Reason};
@@ -36,29 +35,26 @@ impl Ending {
 }
 
 impl Engine<'_> {
-    /// Service ends by itself.
+    /// Work has come to its end, unless it is paused or calls others first.
     #[inline(always)]
     pub(super) fn finish(&mut self, index: u32) -> u64 {
-        let attempt = &self.attempts[index];
-        let story = attempt.story();
-        let post = self.floor.post(self.now, attempt.gate);
-        if post.downstream.is_paused(index) {
-            return story; // it finishes later, once it has gone on
-        }
-        if !post.live.gate.calls.is_empty() && self.goes_on_to_call(index) {
-            return story;
-        }
-        self.complete(index);
-        story
+        self.complete::<true>(index)
     }
 
-    /// Service is over.
+    /// Service ends; `ASKS` whether it does.
     #[inline(always)]
-    pub(super) fn complete(&mut self, index: u32) {
+    pub(super) fn complete<const ASKS: bool>(&mut self, index: u32) -> u64 {
         let now = self.now;
         let attempt = &mut self.attempts[index];
+        let story = attempt.story();
         let gate = attempt.gate;
         let post = &mut self.floor.post(now, gate);
+        if ASKS && post.live.may_go_on {
+            if !self.goes_on(index) {
+                self.end_service(index);
+            }
+            return story;
+        }
         let (took, orphan) = (now - attempt.started, attempt.orphan);
         let how = match (attempt.fails, orphan || attempt.deadline < now) {
             (true, _) => Served::Failed,
@@ -81,7 +77,7 @@ impl Engine<'_> {
                 self.attempts.free(index);
             }
             self.offer(gate as usize);
-            return;
+            return story;
         }
         attempt.end();
         self.attempts.free(index);
@@ -89,6 +85,7 @@ impl Engine<'_> {
             self.shed_waiting(ticket, obstacle);
             self.offer(gate as usize);
         }
+        story
     }
 
     /// A queue's patience ends.
@@ -271,6 +268,7 @@ impl Engine<'_> {
         }
     }
 
+    #[inline(always)]
     pub(super) fn schedule_retry(&mut self, index: u32, wait: Nanos) {
         let about = reference(index, self.attempts[index].generation);
         self.floor.calendar.schedule(self.now.saturating_add(wait), Moment::Retry, about);

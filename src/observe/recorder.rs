@@ -74,6 +74,8 @@ pub struct Times {
 pub struct LedgerId {
     book: u16,
     warm: bool,
+    /// Whether a downstream makes the call.
+    inner: bool,
 }
 
 /// See the module.
@@ -137,12 +139,12 @@ impl Recorder {
     /// The ledger of a call of `class` that is born at `now`.
     #[inline(always)]
     pub fn ledger(&self, class: ClassId, now: SimTime) -> LedgerId {
-        LedgerId { book: class.0, warm: now.0 < self.layout.warmup.0 }
+        LedgerId { book: class.0, warm: now.0 < self.layout.warmup.0, inner: false }
     }
 
     /// The ledger of a call that a downstream makes for a call of that ledger, in that class.
     pub fn inner_ledger(&self, id: LedgerId, class: ClassId) -> LedgerId {
-        LedgerId { book: self.classes + class.0, warm: id.warm }
+        LedgerId { book: self.classes + class.0, warm: id.warm, inner: true }
     }
 
     /// A downstream made a call over an edge.
@@ -205,7 +207,7 @@ impl Recorder {
             ledger.tokens.reserved += tokens;
             standing.tokens.up(now, tokens);
         }
-        self.waiting -= u64::from(from == From::Queue && id.book < self.classes);
+        self.waiting -= u64::from(from == From::Queue && !id.inner);
     }
 
     /// An attempt began to wait in the queue.
@@ -219,7 +221,7 @@ impl Recorder {
         });
         standing.leave(now, from);
         standing.depth.up(now, 1);
-        self.waiting += u64::from(from != From::Queue && id.book < self.classes);
+        self.waiting += u64::from(from != From::Queue && !id.inner);
         self.most_waiting = self.most_waiting.max(self.waiting);
     }
 
@@ -242,7 +244,7 @@ impl Recorder {
         ledger.ends[by.gate].rejected[by.stage][by.reason as usize] += 1;
         standing.leave(now, from);
         self.sojourns += waited.0 as u128;
-        self.waiting -= u64::from(from == From::Queue && id.book < self.classes);
+        self.waiting -= u64::from(from == From::Queue && !id.inner);
     }
 
     /// An attempt left service after so long. What is good answers its call, so long after its birth.
@@ -269,7 +271,7 @@ impl Recorder {
         ledger.service.add(times.took.0);
         if how == Served::Goodput {
             ledger.latency.add(times.since_birth.0);
-            if !id.warm && id.book < self.classes {
+            if !id.warm && !id.inner {
                 self.totals.answered(ask);
             }
         }
@@ -288,7 +290,7 @@ impl Recorder {
         ledger.ends[gate].plain[ABANDONED] += 1;
         standing.leave(now, from);
         self.sojourns += waited.0 as u128;
-        self.waiting -= u64::from(from == From::Queue && id.book < self.classes);
+        self.waiting -= u64::from(from == From::Queue && !id.inner);
     }
 
     /// An attempt was alive when the run was cut off.
