@@ -1,6 +1,7 @@
 //! Whether a run's files are what the run wrote, and whether they agree with each other.
 
 mod accounts;
+mod graph;
 
 use crate::problem::Problem;
 use crate::report::csv::weigh;

@@ -3,6 +3,7 @@
 //! In every row, per class: what was offered is accounted for once, the queue and the work in flight change by what
 //! enters and leaves, and rejections add up to their reasons. Over all rows the outcomes and the summary say the same.
 
+use super::graph::{Ends, Graph, check_edges};
 use crate::problem::{Place, Problem};
 use crate::report::csv::Table;
 use crate::report::run_json::RunJson;
@@ -57,7 +58,7 @@ struct Account {
 }
 
 /// What is wrong with a row.
-type Fault = String;
+pub(super) type Fault = String;
 
 /// Reckons all tables again; the first thing that is wrong in each is a problem.
 pub fn check_accounts(dir: &Path, run: &RunJson) -> Vec<Problem> {
@@ -67,7 +68,7 @@ pub fn check_accounts(dir: &Path, run: &RunJson) -> Vec<Problem> {
         return vec![problem]; // nothing can be compared with it
     }
     let mut problems = Vec::new();
-    problems.extend(check_outcomes(dir, &accounts).err());
+    problems.extend(check_outcomes(dir, run, &accounts).err());
     if !run.incomplete {
         problems.extend(check_summary(dir, &accounts).err());
     }
@@ -133,9 +134,12 @@ fn balance(row: &BTreeMap<&str, i128>, sums: &BTreeMap<&str, i128>) -> Result<()
     Ok(())
 }
 
-fn check_outcomes(dir: &Path, accounts: &BTreeMap<Key, Account>) -> Result<(), Problem> {
+fn check_outcomes(dir: &Path, run: &RunJson, accounts: &BTreeMap<Key, Account>) -> Result<(), Problem> {
+    let graph = Graph::of(&run.scenario);
+    let (mut ends, mut own) = (Ends::new(), Ends::new());
     let mut found: BTreeMap<Key, BTreeMap<String, i128>> = BTreeMap::new();
-    walk(dir, Table::Outcomes, &["policy", "seed", "class", "outcome", "reason", "count"], |cells| {
+    let columns = ["policy", "seed", "class", "outcome", "reason", "count", "target"];
+    walk(dir, Table::Outcomes, &columns, |cells| {
         let key = key(cells);
         if !accounts.contains_key(&key) {
             return Err(format!(
@@ -144,11 +148,13 @@ fn check_outcomes(dir: &Path, accounts: &BTreeMap<Key, Account>) -> Result<(), P
             ));
         }
         let name = if cells[4].is_empty() { cells[3].to_string() } else { format!("rejected_{}", cells[4]) };
-        *found.entry(key).or_default().entry(name).or_default() += count(cells[5])?;
+        let (count, target) = (count(cells[5])?, cells[6]);
+        *ends.entry((cells[0].into(), cells[1].into(), target.into())).or_default() += count;
+        if !graph.calls() || target == graph.behind(cells[0]) {
+            *found.entry(key).or_default().entry(name).or_default() += count;
+        }
         Ok(())
     })?;
-    // Where downstreams call each other, the outcomes are those of their attempts too.
-    let calls = dir.join(Table::Edges.file()).exists();
     for (key, account) in accounts {
         let none = BTreeMap::new();
         let outcomes = found.get(key).unwrap_or(&none);
@@ -159,12 +165,15 @@ fn check_outcomes(dir: &Path, accounts: &BTreeMap<Key, Account>) -> Result<(), P
         let pairs = same.map(|name| (name, said(name), sum(name)));
         let abandoned = sum("abandoned_queued") + sum("abandoned_deferred");
         for (name, said, counted) in pairs.chain([("abandoned", said("abandoned"), abandoned)]) {
-            if !(calls && counted <= said) {
+            // What other downstreams call has their attempts too, which are told apart all together below.
+            if !(graph.is_called(&key.0) && counted <= said) {
                 agree(Table::Outcomes, key, name, said, counted)?;
             }
+            let behind = graph.behind(&key.0).to_string();
+            *own.entry((key.0.clone(), key.1.clone(), behind)).or_default() += counted;
         }
     }
-    Ok(())
+    if graph.calls() && !run.incomplete { check_edges(dir, &graph, &ends, &own) } else { Ok(()) }
 }
 
 fn check_summary(dir: &Path, accounts: &BTreeMap<Key, Account>) -> Result<(), Problem> {
@@ -218,14 +227,14 @@ fn key(cells: &[&str]) -> Key {
     (cells[0].into(), cells[1].into(), cells[2].into())
 }
 
-fn count(cell: &str) -> Result<i128, Fault> {
+pub(super) fn count(cell: &str) -> Result<i128, Fault> {
     let plain = !cell.is_empty() && cell.bytes().all(|byte| byte.is_ascii_digit());
     let count = cell.parse::<u64>().ok().filter(|_| plain);
     count.map(i128::from).ok_or_else(|| format!("`{}` is no count", cell.escape_debug()))
 }
 
 /// Hands the named cells of every row to `row`; what that finds wrong becomes a problem with its line.
-fn walk(
+pub(super) fn walk(
     dir: &Path,
     table: Table,
     columns: &[&str],
